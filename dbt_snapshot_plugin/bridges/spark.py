@@ -1,0 +1,148 @@
+"""Spark: the session, what the catalog says of a relation, and its profile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dbt_snapshot_plugin.model.errors import CaptureError, HostError
+
+
+@dataclass(frozen=True)
+class RelationFacts:
+    """What the catalog says of a relation."""
+
+    relation: str
+    is_view: bool
+    provider: str
+    location: str | None
+
+
+def open_session(parameters: Mapping[str, Any]) -> Any:
+    """The session that dbt-spark itself uses, or a new one with the same settings."""
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise HostError(
+            "pyspark is not installed",
+            next_step="pip install 'dbt-snapshot-plugin[spark]'",
+        ) from None
+    if "spark.remote" not in parameters and "SPARK_REMOTE" not in os.environ:
+        _require_java()
+    builder = SparkSession.builder.enableHiveSupport()
+    for key, value in parameters.items():
+        builder = builder.config(key, str(value))
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, RuntimeError, OSError) as error:
+        raise HostError(
+            f"Spark did not start: {first_line(error)}",
+            next_step="check `server_side_parameters` of your profile and that no other process "
+            "holds the embedded metastore",
+        ) from None
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    found = (Path(home) / "bin" / "java").exists() if home else shutil.which("java") is not None
+    if not found:
+        where = f"JAVA_HOME={home}" if home else "PATH"
+        raise HostError(
+            "no Java was found, and Spark needs one (17 or newer)",
+            where=where,
+            next_step="install it (Debian: apt-get install openjdk-17-jre-headless) "
+            "and set JAVA_HOME",
+        )
+
+
+def first_line(error: BaseException) -> str:
+    """A Java trace is never the answer: its first line says what happened."""
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__
+
+
+@contextlib.contextmanager
+def _spark_errors(relation: str) -> Iterator[None]:
+    """Spark's errors as ours; a missing relation is by far the most common."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        line = first_line(error)
+        if "TABLE_OR_VIEW_NOT_FOUND" in line or "SCHEMA_NOT_FOUND" in line:
+            raise CaptureError(
+                f"the relation {relation} is not there any more",
+                where=relation,
+                next_step="build the model again; something dropped it after the build",
+            ) from None
+        raise CaptureError(f"Spark could not read {relation}: {line}", where=relation) from None
+    except Exception as error:
+        if not type(error).__module__.startswith("py4j"):
+            raise
+        raise CaptureError(
+            f"Spark could not read {relation}: {first_line(error)}", where=relation
+        ) from None
+
+
+class SparkHost:
+    """Everything a capture asks of Spark."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    @property
+    def version(self) -> str:
+        return str(self._session.version)
+
+    def describe(self, relation: str) -> RelationFacts:
+        with _spark_errors(relation):
+            rows = self._session.sql(f"DESCRIBE TABLE EXTENDED {_quoted(relation)}").collect()
+        details: dict[str, str] = {}
+        in_details = False
+        for row in rows:
+            in_details = in_details or str(row[0]).startswith("# Detailed Table Information")
+            if in_details:
+                details.setdefault(str(row[0]), str(row[1]))
+        return RelationFacts(
+            relation=relation,
+            is_view=details.get("Type", "").upper() == "VIEW",
+            provider=details.get("Provider", "").lower() or "unknown",
+            location=details.get("Location") or None,
+        )
+
+    def frame(self, relation: str) -> Any:
+        with _spark_errors(relation):
+            return self._session.table(_quoted(relation))
+
+    def estimated_bytes(self, frame: Any) -> int | None:
+        """Spark's own estimate of the scan; None where it can't be asked (Connect)."""
+        try:
+            return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+        except Exception:  # noqa: BLE001 - a private door: any failure means "not known"
+            return None
+
+    def profile(self, relation: str, *, volatile: tuple[str, ...], high_null: float) -> Any:
+        from spark_profiler import ProfileOptions, profile
+
+        options = ProfileOptions(high_null=high_null, volatile=volatile)
+        with _spark_errors(relation):
+            return profile(self.frame(relation), options)
+
+    def schema_profile(self, relation: str) -> Any:
+        """The schema in the profile's shape, without reading a row."""
+        from spark_profiler import profile_arrow
+
+        with _spark_errors(relation):
+            fields = self.frame(relation).schema.fields
+        return profile_arrow([], [(f.name, f.dataType.simpleString()) for f in fields])
+
+
+def _quoted(relation: str) -> str:
+    return ".".join(f"`{part}`" for part in relation.split("."))

@@ -1,0 +1,1 @@
+"""Types and rules of the product: pure, no input or output."""

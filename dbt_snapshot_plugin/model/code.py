@@ -1,0 +1,134 @@
+"""`code_sha`: the logic that made a relation.
+
+dbt's own checksum misses a changed macro or var, moves with line ends and is only the path for a
+large seed, so this one is ours: raw code, the project's macros it reaches, the views it looks
+through, the settings that can change values, and the vars and environment variables it names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from dbt_snapshot_plugin.model.codec import canonical_json, sha256_hex
+from dbt_snapshot_plugin.model.graph import Graph, Node
+
+HOST_PACKAGES = frozenset({"dbt", "dbt_spark", "dbt_databricks", "dbt_snapshot"})
+
+# Settings that can change the values of a relation; storage, docs and grants can't.
+VALUE_SETTINGS = [
+    "materialized",
+    "incremental_strategy",
+    "unique_key",
+    "on_schema_change",
+    "merge_update_columns",
+    "merge_exclude_columns",
+    "incremental_predicates",
+    "sql_header",
+    "strategy",
+    "updated_at",
+    "check_cols",
+    "invalidate_hard_deletes",
+    "hard_deletes",
+    "dbt_valid_to_current",
+    "snapshot_meta_column_names",
+    "quote_columns",
+    "column_types",
+    "delimiter",
+    "event_time",
+    "batch_size",
+    "begin",
+    "lookback",
+    "concurrent_batches",
+]
+_HOOKS = ("pre-hook", "post-hook")
+_OWN_HOOK = re.compile(r"\bdbt_snapshot\s*\.")
+_VAR = re.compile(r"\bvar\(\s*['\"]([^'\"]+)['\"]")
+_ENV_VAR = re.compile(r"\benv_var\(\s*['\"]([^'\"]+)['\"]")
+_SECRET = "DBT_ENV_SECRET"
+
+VarLookup = Callable[[str, str], Any]
+"""(package, name) -> the value, or None where only the default in the code applies."""
+
+
+def code_sha(
+    graph: Graph,
+    node: Node,
+    through: Iterable[str],
+    lookup_var: VarLookup,
+    environ: Mapping[str, str],
+    seed_bytes: bytes | None = None,
+) -> str | None:
+    """None for a source: dbt does not make it."""
+    if node.resource_type == "source":
+        return None
+    involved = [node, *(n for n in (graph.node(u) for u in through) if n is not None)]
+    parts = [_node_part(graph, n, lookup_var, environ) for n in involved]
+    content: dict[str, Any] = {"nodes": sorted(parts, key=lambda p: str(p["unique_id"]))}
+    if seed_bytes is not None:
+        content["seed_sha256"] = sha256_hex(seed_bytes)
+    return sha256_hex(canonical_json(content))
+
+
+def _node_part(
+    graph: Graph, node: Node, lookup_var: VarLookup, environ: Mapping[str, str]
+) -> dict[str, Any]:
+    macros = _reached_macros(graph, node.macros)
+    texts = [node.raw_code, *macros.values()]
+    named_vars = sorted({name for text in texts for name in _VAR.findall(text)} - {"dbt_snapshot"})
+    named_env = sorted({name for text in texts for name in _ENV_VAR.findall(text)})
+    return {
+        "unique_id": node.unique_id,
+        "code": _normal(node.raw_code),
+        "macros": macros,
+        "settings": _settings(node.config),
+        "vars": {name: _plain(lookup_var(node.package, name)) for name in named_vars},
+        "env": {n: environ.get(n) for n in named_env if not n.startswith(_SECRET)},
+    }
+
+
+def _reached_macros(graph: Graph, first: Iterable[str]) -> dict[str, str]:
+    reached: dict[str, str] = {}
+    seen: set[str] = set()
+    pending = list(first)
+    while pending:
+        macro_id = pending.pop()
+        if macro_id in seen:
+            continue
+        seen.add(macro_id)
+        macro = graph.find_macro(macro_id)
+        if macro is None or macro.package in HOST_PACKAGES:
+            continue
+        reached[macro_id] = _normal(macro.sql)
+        pending.extend(macro.depends_on)
+    return reached
+
+
+def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    chosen = {k: _plain(config[k]) for k in VALUE_SETTINGS if config.get(k) is not None}
+    for kind in _HOOKS:
+        hooks = [_hook_sql(h) for h in config.get(kind) or []]
+        others = [_normal(sql) for sql in hooks if not _OWN_HOOK.search(sql)]
+        if others:
+            chosen[kind] = others
+    return chosen
+
+
+def _hook_sql(hook: Any) -> str:
+    return str(hook.get("sql", "")) if isinstance(hook, Mapping) else str(hook)
+
+
+def _normal(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
+
+
+def _plain(value: Any) -> Any:
+    """Dates and other YAML values by their text; floats stay numbers."""
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return str(value)

@@ -1,0 +1,1 @@
+"""Where snapshots live: backends, layout, history, events and objects."""

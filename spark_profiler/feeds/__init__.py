@@ -1,0 +1,3 @@
+"""Ways of bringing Arrow batches to the kernel. Import the one you need: each has its own host."""
+
+from __future__ import annotations

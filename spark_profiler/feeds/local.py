@@ -1,0 +1,167 @@
+"""Local files without Spark: parquet, CSV, JSON lines and Arrow IPC, one file or a directory."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from spark_profiler.model import ProfilerError
+from spark_profiler.types import SparkType, from_arrow, from_spark_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    SchemaPairs = list[tuple[str, str]]
+
+_FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".arrow": "ipc",
+    ".ipc": "ipc",
+    ".feather": "ipc",
+}
+_COMPRESSIONS = (".gz", ".bz2", ".zst", ".lz4")
+_SPARK_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
+_BATCH_ROWS = 1 << 16
+
+
+def open_path(path: str | os.PathLike[str]) -> tuple[SchemaPairs, Iterator[pa.RecordBatch]]:
+    """The (name, Spark type) pairs of the table at `path`, and its rows as Arrow batches.
+
+    Directories are read whole, with hive partition directories (`day=2024-01-01/`) as columns;
+    names that begin with `_` or `.` are ignored, as Spark does. Types come from Spark's own
+    schema where it wrote the files, otherwise from the files.
+    """
+    root = Path(path)
+    files = _data_files(root)
+    kind = _one_format(root, files)
+    try:
+        dataset = _dataset(root, files, kind)
+        types = {field.name: from_arrow(field.type) for field in dataset.schema}
+        if kind == "parquet":
+            types.update(_parquet_types(files[0], types))
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(root, error) from error
+    pairs = [(name, types[name].quoted_text) for name in dataset.schema.names]
+    return pairs, _batches(root, dataset)
+
+
+def _data_files(root: Path) -> list[Path]:
+    if root.is_file():
+        return [root]
+    if not root.is_dir():
+        raise ProfilerError(f"{root} does not exist. Give a data file or a directory of them.")
+    found: list[Path] = []
+    for folder, subfolders, names in os.walk(root):
+        subfolders[:] = sorted(name for name in subfolders if not _is_hidden(name))
+        found += [Path(folder, name) for name in sorted(names) if not _is_hidden(name)]
+    if not found:
+        raise ProfilerError(
+            f"{root} holds no data files (names that begin with _ or . are ignored). "
+            "Give the directory that the table's files are in."
+        )
+    return found
+
+
+def _is_hidden(name: str) -> bool:
+    """Spark's rule: `_SUCCESS` and `.crc` are no data, but `_day=1/` is a partition."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _one_format(root: Path, files: list[Path]) -> str:
+    by_format: dict[str, Path] = {}
+    for file in files:
+        by_format.setdefault(_format_of(file), file)
+    if len(by_format) > 1:
+        listing = ", ".join(f"{kind}: {file.name}" for kind, file in sorted(by_format.items()))
+        raise ProfilerError(
+            f"{root} holds files of several formats ({listing}). Give a directory with one format."
+        )
+    return next(iter(by_format))
+
+
+def _format_of(file: Path) -> str:
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] in _COMPRESSIONS:
+        suffixes.pop()
+    known = _FORMATS.get(suffixes[-1]) if suffixes else None
+    if known:
+        return known
+    try:
+        with file.open("rb") as stream:
+            magic = stream.read(6)
+    except OSError as error:
+        raise _unreadable(file, error) from error
+    if magic.startswith(b"PAR1"):
+        return "parquet"
+    if magic == b"ARROW1":
+        return "ipc"
+    endings = " ".join(sorted(_FORMATS))
+    raise ProfilerError(
+        f"{file} is of no known format. Known endings: {endings} (also compressed: .gz)."
+    )
+
+
+def _unreadable(path: Path, error: Exception) -> ProfilerError:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return ProfilerError(
+        f"{path} can't be read: {reason}. Check that the file is complete and of the format "
+        "that its name says."
+    )
+
+
+def _dataset(root: Path, files: list[Path], kind: str) -> ds.Dataset:
+    """All files under one schema; a file whose types contradict the others is an error."""
+    if kind == "parquet":  # Spark writes INT96, which wraps outside 1677-2262 as nanoseconds
+        file_format = ds.ParquetFileFormat(
+            read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")
+        )
+    else:
+        formats = {"csv": ds.CsvFileFormat, "json": ds.JsonFileFormat, "ipc": ds.IpcFileFormat}
+        file_format = formats[kind]()
+    base = root if root.is_dir() else root.parent
+    options = ds.FileSystemFactoryOptions(
+        partition_base_dir=str(base),
+        partitioning=ds.HivePartitioning.discover() if root.is_dir() else None,
+    )
+    factory = ds.FileSystemDatasetFactory(
+        pafs.LocalFileSystem(), [str(file) for file in files], file_format, options
+    )
+    return factory.finish(factory.inspect(promote_options="default", fragments=None))
+
+
+def _parquet_types(file: Path, found: dict[str, SparkType]) -> dict[str, SparkType]:
+    """Types as Spark declared them; INT96 without such a declaration is an instant."""
+    schema = pq.ParquetFile(file).schema
+    metadata = pq.read_schema(file).metadata or {}
+    types = {
+        column.path: SparkType("timestamp")
+        for column in (schema.column(i) for i in range(len(schema)))
+        if column.physical_type == "INT96" and column.path in found
+    }
+    if _SPARK_SCHEMA in metadata:
+        fields = json.loads(metadata[_SPARK_SCHEMA])["fields"]
+        types.update(
+            (field["name"], from_spark_json(field["type"]))
+            for field in fields
+            if field["name"] in found
+        )
+    return types
+
+
+def _batches(root: Path, dataset: ds.Dataset) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from dataset.to_batches(batch_size=_BATCH_ROWS)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(root, error) from error
