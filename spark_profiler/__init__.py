@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from spark_profiler.model import Profile, ProfileOptions, ProfilerError
-    from spark_profiler.profiler import profile, profile_arrow
+    from spark_profiler.profiler import profile, profile_arrow, profile_schema
 
-__all__ = ["Profile", "ProfileOptions", "ProfilerError", "profile", "profile_arrow"]
+__all__ = [
+    "Profile",
+    "ProfileOptions",
+    "ProfilerError",
+    "profile",
+    "profile_arrow",
+    "profile_schema",
+]
 
 _HOMES = {
     "Profile": "spark_profiler.model",
@@ -19,6 +26,7 @@ _HOMES = {
     "ProfilerError": "spark_profiler.model",
     "profile": "spark_profiler.profiler",
     "profile_arrow": "spark_profiler.profiler",
+    "profile_schema": "spark_profiler.profiler",
 }
 
 

@@ -59,7 +59,8 @@ class NumericStats(ColumnStats, frozen=True, kw_only=True, tag="numeric"):
 
     min, max and sum are JSON integers for integer columns (a decimal string outside int64),
     decimal strings for decimal columns and numbers for float and double columns. The sum of
-    doubles is absent when it is out of their range. std is the population's.
+    doubles is absent when it is out of their range. std is the sample's (divided by n - 1, as
+    Spark's `stddev`): absent for fewer than two values, and when no double holds it.
     """
 
     mean: float | None = None

@@ -84,12 +84,26 @@ def profile(df: Any, options: ProfileOptions | None = None) -> Profile:
     return _finish(fields, state, options)
 
 
+def profile_schema(df: Any) -> Profile:
+    """The schema of a DataFrame in a profile's shape; no row is read, so num_rows says 0."""
+    from spark_profiler.feeds.dataframe import dataframe_fields
+
+    fields = [Field(*field) for field in dataframe_fields(df)]
+    _, schema = _plan(fields, ProfileOptions())
+    return _finish(fields, TableState.zero(schema), ProfileOptions())
+
+
 def profile_arrow(
-    batches: pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch],
+    batches: pa.Table | pa.RecordBatch | Iterable[pa.RecordBatch | pa.Table],
     schema: pa.Schema | Sequence[tuple[str, str]],
     options: ProfileOptions | None = None,
 ) -> Profile:
-    """Profile Arrow batches with no Spark; `schema` gives each column's Spark or Arrow type."""
+    """Profile Arrow batches with no Spark.
+
+    `schema` says what the columns are: an Arrow schema, or (name, Spark type) pairs as Spark's
+    simpleString writes types. It decides, not the batches: they may come in any order of columns
+    and any layout that holds the declared values without loss; anything else is an error.
+    """
     options = options or ProfileOptions()
     fields = _declared(schema)
     positions, table = _plan(fields, options)
@@ -123,12 +137,16 @@ def _parsed(name: str, text: str) -> SparkType:
 
 
 def _as_batches(batches: Any) -> Iterator[pa.RecordBatch]:
-    if isinstance(batches, pa.RecordBatch):
-        yield batches
-    elif isinstance(batches, pa.Table):
-        yield from batches.to_batches()
-    else:
-        yield from batches
+    for part in [batches] if isinstance(batches, (pa.RecordBatch, pa.Table)) else batches:
+        if isinstance(part, pa.RecordBatch):
+            yield part
+        elif isinstance(part, pa.Table):
+            yield from part.to_batches()
+        else:
+            raise ProfilerError(
+                f"profile_arrow got a {type(part).__name__} where it takes Arrow data. "
+                "Give a pyarrow Table, a RecordBatch, or several of them."
+            )
 
 
 def _aligned(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
@@ -182,7 +200,8 @@ def _finish(fields: list[Field], state: TableState, options: ProfileOptions) -> 
     columns = dict(zip(state.schema.names, state.columns, strict=True))
     types = {field.name: field.type for field in fields}
     stats = {name: _stats(column, types[name], state.rows) for name, column in columns.items()}
-    refused = [field for field in fields if not field.type.hashable]
+    unread = [field for field in fields if not field.type.hashable]
+    refused = [field for field in unread if field.name not in options.volatile]
     return Profile(
         format_version=FORMAT_VERSION,
         num_rows=state.rows,
@@ -190,7 +209,7 @@ def _finish(fields: list[Field], state: TableState, options: ProfileOptions) -> 
         columns=[_describe(field) for field in fields],
         schema_hash=schema_hash(pairs),
         hash_algo=HASH_ALGO,
-        data_sha=None if refused else _identity(pairs, state),
+        data_sha=None if refused else _identity(state),
         depth="schema" if refused else "full",
         volatile=[field.name for field in fields if field.name in options.volatile],
         column_stats=stats,
@@ -204,7 +223,7 @@ def _finish(fields: list[Field], state: TableState, options: ProfileOptions) -> 
             for name, column in columns.items()
             if not column.distinct.is_exact
         },
-        not_computed=_not_computed(refused),
+        not_computed=_not_computed(unread, refused),
     )
 
 
@@ -229,9 +248,11 @@ def _stats(column: ColumnState, spark_type: SparkType, rows: int) -> AnyStats:
     return stats
 
 
-def _identity(pairs: list[tuple[str, str]], state: TableState) -> str:
+def _identity(state: TableState) -> str:
     """data_sha over the columns that are not volatile."""
-    hashed = [pair for pair, inside in zip(pairs, state.schema.in_identity, strict=True) if inside]
+    schema = state.schema
+    columns = zip(schema.names, schema.types, schema.in_identity, strict=True)
+    hashed = [(name, spark_type.text) for name, spark_type, inside in columns if inside]
     return data_sha(hashed, state.rows, state.lane_sums)
 
 
@@ -241,13 +262,14 @@ def _minhash(state: TableState) -> RowMinHash:
     )
 
 
-def _not_computed(refused: list[Field]) -> dict[str, str]:
+def _not_computed(unread: list[Field], refused: list[Field]) -> dict[str, str]:
+    """The reason of every field that is absent; all the columns at fault at once."""
     reasons = dict.fromkeys(_LATER_FIELDS, _LATER)
     if refused:
         listing = ", ".join(f"{field.name} ({field.type.text})" for field in refused)
         why = f"these columns have a type that has no hash of its values: {listing}"
         reasons["data_sha"] = why
         reasons["row_minhash"] = why
-        for field in refused:
-            reasons[f"column_stats.{field.name}"] = f"no statistics for type {field.type.text}"
+    for field in unread:
+        reasons[f"column_stats.{field.name}"] = f"no statistics for type {field.type.text}"
     return reasons

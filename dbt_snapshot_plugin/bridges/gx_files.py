@@ -55,9 +55,11 @@ def find_results(paths: list[Path]) -> list[Found]:
     found: dict[Path, Found] = {}
     for path in paths:
         if path.is_dir():
-            inner = path / VALIDATIONS
-            for item in _walk(inner if inner.is_dir() else path):
-                found.setdefault(item.path, item)
+            homes = (path, *(path / name for name in PROJECT_DIRS))
+            inner = [home / VALIDATIONS for home in homes if (home / VALIDATIONS).is_dir()]
+            for base in inner or [path]:
+                for item in _walk(base):
+                    found.setdefault(item.path, item)
         elif path.exists():
             found[path] = Found(path, named=True)
         else:
@@ -70,17 +72,32 @@ def find_results(paths: list[Path]) -> list[Found]:
 
 
 def _walk(base: Path) -> list[Found]:
-    found = []
+    """What can't be looked at is found too: it may be the newest result."""
+    found: list[Found] = []
     inside = base.resolve()
-    for directory, _, names in os.walk(base):
-        for name in names:
+    refused = "a symbolic link that leaves the directory is not followed"
+
+    def hidden(error: OSError) -> None:
+        path = Path(error.filename)
+        found.append(Found(path, named=False, refused=f"can't be listed: {error.strerror}"))
+
+    for directory, folders, names in os.walk(base, onerror=hidden):
+        for name in names + folders:
             path = Path(directory, name)
-            if path.suffix != ".json":
-                continue
-            leaves = path.is_symlink() and inside not in path.resolve().parents
-            refused = "a symbolic link that leaves the directory is not followed"
-            found.append(Found(path, named=False, refused=refused if leaves else None))
+            leaves = path.is_symlink() and inside not in _target(path).parents
+            if leaves and (name in folders or path.suffix == ".json"):
+                found.append(Found(path, named=False, refused=refused))
+            elif name in names and path.suffix == ".json":
+                found.append(Found(path, named=False))
     return found
+
+
+def _target(path: Path) -> Path:
+    """Where a link leads; a loop leads nowhere."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return Path("/")
 
 
 def moment(value: Any) -> dt.datetime | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -19,6 +20,7 @@ from dbt_snapshot_plugin.model.errors import EvidenceError
 from dbt_snapshot_plugin.model.qa import Counts, FailedCheck, Severity
 
 MAX_BYTES = 256 * 1024**2
+_LONGEST_NAME = 1000
 Outcome = Literal["passed", "failed", "error"]
 
 _MARKS = frozenset({"results", "success", "statistics"})
@@ -133,8 +135,13 @@ def read_result(source: Path | bytes, where: str) -> GxResult:
 
 def _read_bytes(path: Path, where: str) -> bytes:
     try:
-        if path.stat().st_size > MAX_BYTES:
+        facts = path.stat()
+        what = None
+        if not stat.S_ISREG(facts.st_mode):
+            what = "not a regular file"  # a pipe would never end
+        elif facts.st_size > MAX_BYTES:
             what = f"larger than {MAX_BYTES // 1024**2} MB"
+        if what is not None:
             raise UnreadableResultError(what, where=where, sha256=sha256_hex(where.encode()))
         return path.read_bytes()
     except OSError as error:
@@ -161,6 +168,8 @@ def _subject(document: dict[str, Any], where: str, sha256: str) -> Subject:
     suite = document.get("suite_name", meta.get("expectation_suite_name"))
     if not isinstance(suite, str) or not suite:
         _refuse("$.suite_name", "no suite is named")
+    if len(suite) > _LONGEST_NAME:
+        _refuse("$.suite_name", f"the suite's name has {len(suite):,} characters")
     suite.encode()  # a lone surrogate can't be stored; it raises a ValueError
     batch = _object(meta, "active_batch_definition", "$.meta.active_batch_definition")
     spec = _object(meta, "batch_spec", "$.meta.batch_spec")
@@ -316,7 +325,8 @@ def _column(kwargs: dict[str, Any]) -> str | None:
     names = [kwargs.get(key) for key in ("column", "column_A", "column_B")]
     listed = kwargs.get("column_list")
     names += listed if isinstance(listed, list) else []
-    return ", ".join(n for n in names if _text(n)) or None
+    texts = [_text(name) for name in names]
+    return ", ".join(text for text in texts if text) or None
 
 
 def _count(checks: tuple[Check, ...]) -> Counts:

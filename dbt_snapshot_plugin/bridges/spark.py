@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dbt_snapshot_plugin.model.errors import CaptureError, HostError
+from dbt_snapshot_plugin.model.errors import CaptureError, HostError, SnapshotError
+
+_UNKNOWN_SIZE = 2**62  # Spark's default for a partitioned table without statistics is 2^63 - 1
+_MISSING = (
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "SCHEMA_NOT_FOUND",
+    "PATH_NOT_FOUND",
+    "DELTA_TABLE_NOT_FOUND",
+)
 
 
 @dataclass(frozen=True)
@@ -43,8 +51,7 @@ def open_session(parameters: Mapping[str, Any]) -> Any:
     except (PySparkException, RuntimeError, OSError) as error:
         raise HostError(
             f"Spark did not start: {first_line(error)}",
-            next_step="check `server_side_parameters` of your profile and that no other process "
-            "holds the embedded metastore",
+            next_step="check `server_side_parameters` of your dbt profile",
         ) from None
 
 
@@ -72,23 +79,41 @@ def _spark_errors(relation: str) -> Iterator[None]:
     """Spark's errors as ours; a missing relation is by far the most common."""
     from pyspark.errors import PySparkException
 
+    from spark_profiler.model import ProfilerError
+
     try:
         yield
     except PySparkException as error:
-        line = first_line(error)
-        if "TABLE_OR_VIEW_NOT_FOUND" in line or "SCHEMA_NOT_FOUND" in line:
-            raise CaptureError(
-                f"the relation {relation} is not there any more",
-                where=relation,
-                next_step="build the model again; something dropped it after the build",
-            ) from None
-        raise CaptureError(f"Spark could not read {relation}: {line}", where=relation) from None
+        raise _explained(error, relation) from None
+    except ProfilerError as error:
+        cause = error.__cause__
+        if isinstance(cause, PySparkException) and any(m in str(cause) for m in _MISSING):
+            raise _explained(cause, relation) from None
+        raise CaptureError(str(error), where=relation) from None
     except Exception as error:
         if not type(error).__module__.startswith("py4j"):
             raise
-        raise CaptureError(
-            f"Spark could not read {relation}: {first_line(error)}", where=relation
-        ) from None
+        raise _explained(error, relation) from None
+
+
+def _explained(error: BaseException, relation: str) -> SnapshotError:
+    text, line = str(error), first_line(error)
+    if "XSDB6" in text or "Another instance of Derby" in text:
+        return HostError(
+            "another process holds the embedded Derby metastore, which lets in one at a time",
+            next_step="wait until the other dbt or Spark process has ended",
+        )
+    if any(mark in line for mark in _MISSING):
+        return CaptureError(
+            f"the relation {relation} is not there any more",
+            where=relation,
+            next_step="build the model again; something dropped it after the build",
+        )
+    return CaptureError(
+        f"Spark could not read {relation}: {line}",
+        where=relation,
+        next_step="check that it can be selected from, then run `dbt-snapshot capture`",
+    )
 
 
 class SparkHost:
@@ -122,9 +147,16 @@ class SparkHost:
             return self._session.table(_quoted(relation))
 
     def estimated_bytes(self, frame: Any) -> int | None:
-        """Spark's own estimate of the scan; None where it can't be asked (Connect)."""
+        """What a scan reads, by Spark's own estimate; None where it can't be asked (Connect).
+
+        The sum over the leaves of the plan: for the whole plan Spark multiplies the sizes of the
+        two sides of a join, so that a view over small tables looks like terabytes.
+        """
         try:
-            return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+            leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()
+            found = [leaves.apply(i).stats().sizeInBytes() for i in range(leaves.length())]
+            sizes = [int(str(size)) for size in found]
+            return None if max(sizes, default=0) >= _UNKNOWN_SIZE else sum(sizes)
         except Exception:  # noqa: BLE001 - a private door: any failure means "not known"
             return None
 
@@ -137,12 +169,11 @@ class SparkHost:
 
     def schema_profile(self, relation: str) -> Any:
         """The schema in the profile's shape, without reading a row."""
-        from spark_profiler import profile_arrow
+        from spark_profiler import profile_schema
 
         with _spark_errors(relation):
-            fields = self.frame(relation).schema.fields
-        return profile_arrow([], [(f.name, f.dataType.simpleString()) for f in fields])
+            return profile_schema(self.frame(relation))
 
 
 def _quoted(relation: str) -> str:
-    return ".".join(f"`{part}`" for part in relation.split("."))
+    return ".".join("`" + part.replace("`", "``") + "`" for part in relation.split("."))

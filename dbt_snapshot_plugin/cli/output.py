@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from enum import IntEnum
 from typing import Any, NoReturn
@@ -12,6 +11,8 @@ from typing import Any, NoReturn
 import click
 
 from dbt_snapshot_plugin.report.style import Style
+
+_UNLIMITED = 10_000
 
 
 class ExitCode(IntEnum):
@@ -43,10 +44,13 @@ def leave(code: ExitCode) -> NoReturn:
 
 
 def style() -> Style:
-    """Colours only for a terminal whose user has not refused them."""
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 160
-    return Style(width=max(60, width), colour=colour)
+    """Colours only for a terminal whose user has not refused them; what is piped is never cut."""
+    if not sys.stdout.isatty():
+        return Style(width=_UNLIMITED)
+    import shutil  # slow to import, and only a terminal needs it
+
+    colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Style(width=max(60, shutil.get_terminal_size((100, 24)).columns), colour=colour)
 
 
 def _write(data: str | bytes) -> None:

@@ -43,7 +43,6 @@ VALUE_SETTINGS = [
     "concurrent_batches",
 ]
 _HOOKS = ("pre-hook", "post-hook")
-_OWN_HOOK = re.compile(r"\bdbt_snapshot\s*\.")
 _VAR = re.compile(r"\bvar\(\s*['\"]([^'\"]+)['\"]")
 _ENV_VAR = re.compile(r"\benv_var\(\s*['\"]([^'\"]+)['\"]")
 _SECRET = "DBT_ENV_SECRET"
@@ -82,7 +81,7 @@ def _node_part(
         "unique_id": node.unique_id,
         "code": _normal(node.raw_code),
         "macros": macros,
-        "settings": _settings(node.config),
+        "settings": _settings(node),
         "vars": {name: _plain(lookup_var(node.package, name)) for name in named_vars},
         "env": {n: environ.get(n) for n in named_env if not n.startswith(_SECRET)},
     }
@@ -105,18 +104,14 @@ def _reached_macros(graph: Graph, first: Iterable[str]) -> dict[str, str]:
     return reached
 
 
-def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(node: Node) -> dict[str, Any]:
+    config = node.config
     chosen = {k: _plain(config[k]) for k in VALUE_SETTINGS if config.get(k) is not None}
     for kind in _HOOKS:
-        hooks = [_hook_sql(h) for h in config.get(kind) or []]
-        others = [_normal(sql) for sql in hooks if not _OWN_HOOK.search(sql)]
+        others = [_normal(sql) for sql in node.hooks(kind)]
         if others:
             chosen[kind] = others
     return chosen
-
-
-def _hook_sql(hook: Any) -> str:
-    return str(hook.get("sql", "")) if isinstance(hook, Mapping) else str(hook)
 
 
 def _normal(text: str) -> str:

@@ -14,7 +14,15 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from dbt_snapshot_plugin.model.errors import CorruptRecordError
+from dbt_snapshot_plugin.model.errors import (
+    CorruptRecordError,
+    StoreError,
+    UnknownFormatError,
+)
+
+FORMAT_VERSION = "1.0"
+# What a broken or hostile record can make msgspec and the encoder raise.
+_UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError)
 
 
 class Record(
@@ -24,8 +32,12 @@ class Record(
 
 
 class SignedRecord(Record, frozen=True, kw_only=True):
-    """A record that stands alone in the store and carries the checksum of its own bytes."""
+    """A record that stands alone in the store: it says its format and carries its checksum.
 
+    `sign` fills in both. Their default is no valid value, so both are always written out.
+    """
+
+    format_version: str = ""
     record_sha256: str = ""
 
 
@@ -34,7 +46,11 @@ S = TypeVar("S", bound=SignedRecord)
 
 
 def canonical_json(value: Any) -> bytes:
-    """Keys sorted by code point, UTF-8, no spaces, numbers as in RFC 8785."""
+    """Keys sorted by code point (which is UTF-8's byte order), no spaces, numbers as in RFC 8785.
+
+    Integers are the one difference: they are written in full, also beyond 2^53, because a hash
+    value or a row count must not be rounded.
+    """
     return "".join(_parts(value)).encode("utf-8")
 
 
@@ -124,8 +140,28 @@ def encode(record: Record) -> bytes:
 
 
 def sign(record: S) -> S:
-    """The record with the checksum of its own bytes filled in."""
-    return msgspec.structs.replace(record, record_sha256=_own_checksum(to_plain(record)))
+    """The record with its format and the checksum of its own bytes filled in."""
+    versioned = msgspec.structs.replace(record, format_version=FORMAT_VERSION)
+    checksum = _own_checksum(to_plain(versioned))
+    return msgspec.structs.replace(versioned, record_sha256=checksum)
+
+
+def seal(record: S, where: str) -> tuple[S, bytes]:
+    """The signed record and its bytes, as they go into the store.
+
+    Raises StoreError for what `decode` would refuse, so that nothing unreadable is ever written.
+    """
+    try:
+        signed = sign(record)
+        data = encode(signed)
+        _read(data, type(signed))
+    except _UNREADABLE as error:
+        raise StoreError(
+            f"a record can't be stored: {error}",
+            where=where,
+            next_step="correct that value where it comes from (the dbt project or a QA result)",
+        ) from None
+    return signed, data
 
 
 def _own_checksum(plain: dict[str, Any]) -> str:
@@ -135,16 +171,49 @@ def _own_checksum(plain: dict[str, Any]) -> str:
 def decode(data: bytes, kind: type[R], where: str) -> R:
     """Typed record from stored bytes; raises CorruptRecordError that names path and file."""
     try:
-        record = msgspec.json.decode(data, type=kind)
-        plain = to_plain(record)
-        again = canonical_json(plain)
-    except (msgspec.DecodeError, ValueError, UnicodeError, RecursionError) as error:
-        raise _corrupt(str(error), where) from None
+        return _read(data, kind)
+    except _UNREADABLE as error:
+        reason = str(error)
+    if version := _other_format(data):
+        raise UnknownFormatError(
+            f"format {version} is not known to this version, which reads {FORMAT_VERSION}",
+            where=where,
+            next_step="upgrade dbt-snapshot-plugin",
+        )
+    raise CorruptRecordError(
+        f"a stored record is damaged: {reason}",
+        where=where,
+        next_step="restore this file from a backup; `dbt-snapshot validate` lists all damage",
+    )
+
+
+def _read(data: bytes, kind: type[R]) -> R:
+    record = msgspec.json.decode(data, type=kind)
+    plain = to_plain(record)
+    again = canonical_json(plain)
     if again != data:
-        raise _corrupt(f"not in canonical form at {_first_difference(data, again)}", where)
-    if isinstance(record, SignedRecord) and record.record_sha256 != _own_checksum(plain):
-        raise _corrupt("`record_sha256` does not match the record's content", where)
+        raise ValueError(f"not in canonical form at {_first_difference(data, again)}")
+    if isinstance(record, SignedRecord):
+        if record.record_sha256 != _own_checksum(plain):
+            raise ValueError("`record_sha256` does not match the record's content")
+        if _major(record.format_version) != _major(FORMAT_VERSION):
+            raise ValueError(f"format {record.format_version!r}")
     return record
+
+
+def _other_format(data: bytes) -> str | None:
+    """The format of a record that is whole, but not of ours; None if it is damaged."""
+    try:
+        plain = msgspec.json.decode(data)
+        whole = canonical_json(plain) == data and plain["record_sha256"] == _own_checksum(plain)
+        version = plain["format_version"] if whole else FORMAT_VERSION
+    except (*_UNREADABLE, KeyError, AttributeError):
+        return None
+    return None if version == FORMAT_VERSION else str(version)
+
+
+def _major(version: str) -> str:
+    return version.partition(".")[0]
 
 
 def _first_difference(stored: bytes, canonical: bytes) -> str:
@@ -154,11 +223,3 @@ def _first_difference(stored: bytes, canonical: bytes) -> str:
     )
     around = stored[max(0, offset - 12) : offset + 12].decode("utf-8", "replace")
     return f"byte {offset} (near {around!r})"
-
-
-def _corrupt(reason: str, where: str) -> CorruptRecordError:
-    return CorruptRecordError(
-        f"a stored record is damaged: {reason}",
-        where=where,
-        next_step="restore this file from a backup; `dbt-snapshot validate` lists all damage",
-    )

@@ -13,7 +13,7 @@ from dbt_snapshot_plugin.model.errors import ConfigError
 
 GIB_100 = 100 * 1024**3
 
-# Keys of later releases: naming them today is a mistake that must not pass in silence.
+# Keys of the design that this version does not act on yet: they are accepted, and it says so.
 RESERVED = frozenset(
     [
         "data",
@@ -64,7 +64,7 @@ def resolve_config(layers: list[tuple[str, Mapping[str, Any]]]) -> Config:
     for name, layer in layers:
         _refuse_unknown(name, layer)
         for key, value in layer.items():
-            if key not in merged and key not in PROJECT_KEYS:
+            if key not in merged and key in KEYS:
                 merged[key] = _from_text(key, value) if name == "environment" else value
                 origin[key] = name
     try:
@@ -84,16 +84,15 @@ def environment_layer(environ: Mapping[str, str]) -> dict[str, Any]:
     return {key: environ[prefix + key.upper()] for key in KEYS if prefix + key.upper() in environ}
 
 
+def not_acted_on(layers: list[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Settings that are known but that this version does nothing with: worth one warning."""
+    return sorted({str(key) for _, layer in layers for key in layer if key in RESERVED})
+
+
 def _refuse_unknown(name: str, layer: Mapping[str, Any]) -> None:
     for key in layer:
-        if key in KEYS or key in PROJECT_KEYS:
+        if key in KEYS or key in PROJECT_KEYS or key in RESERVED:
             continue
-        if key in RESERVED:
-            raise ConfigError(
-                f"setting {key!r} belongs to a later release; this one does not act on it",
-                where=name,
-                next_step="remove it",
-            )
         close = difflib.get_close_matches(str(key), KEYS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known settings: {', '.join(KEYS)}"
         raise ConfigError(f"unknown setting {key!r}", where=name, next_step=hint)

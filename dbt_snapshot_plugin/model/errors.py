@@ -44,6 +44,10 @@ class CorruptRecordError(StoreError):
     """Stored bytes are not what was written."""
 
 
+class UnknownFormatError(CorruptRecordError):
+    """A whole record, but of a format that this version can't know."""
+
+
 class HostError(SnapshotError):
     """dbt, Spark, Java or Great Expectations is missing or refused to work."""
 

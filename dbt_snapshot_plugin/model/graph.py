@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 # A relation of these is not stored, so what stands behind it is what was read.
 LOOKED_THROUGH = frozenset({"view", "ephemeral"})
-CAPTURED_TYPES = frozenset({"model", "seed", "snapshot"})
+NEVER_STORED = frozenset({"ephemeral", "inline"})
+BUILT_TYPES = frozenset({"model", "seed", "snapshot"})
+_OWN_HOOK = re.compile(r"\bdbt_snapshot\s*\.")
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,36 @@ class Node:
     @property
     def looked_through(self) -> bool:
         return self.materialization in LOOKED_THROUGH
+
+    @property
+    def buildable(self) -> bool:
+        """Whether dbt builds a relation for it."""
+        return (
+            self.enabled
+            and self.resource_type in BUILT_TYPES
+            and self.materialization not in NEVER_STORED
+        )
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The node's own settings of this plugin: `meta.dbt_snapshot`."""
+        found = self.meta.get("dbt_snapshot")
+        return found if isinstance(found, Mapping) else {}
+
+    def hooks(self, kind: str) -> list[str]:
+        """The SQL of its `pre-hook` or `post-hook`, ours left out."""
+        return [sql for sql in _hook_sql(self.config, kind) if not _OWN_HOOK.search(sql)]
+
+    @property
+    def has_own_hook(self) -> bool:
+        """Whether a post-hook asks for a dataset snapshot."""
+        return any(_OWN_HOOK.search(sql) for sql in _hook_sql(self.config, "post-hook"))
+
+
+def _hook_sql(config: Mapping[str, Any], kind: str) -> list[str]:
+    found = config.get(kind) or []
+    hooks = [found] if isinstance(found, (str, Mapping)) else found
+    return [str(h.get("sql", "")) if isinstance(h, Mapping) else str(h) for h in hooks]
 
 
 @dataclass(frozen=True)

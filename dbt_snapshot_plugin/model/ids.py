@@ -28,11 +28,15 @@ def format_time(moment: dt.datetime) -> str:
 
 
 def parse_time(text: str) -> dt.datetime:
-    """Reads ISO-8601 and GX's compact form; a time without a zone is taken as UTC."""
-    for pattern in ("%Y%m%dT%H%M%S.%fZ", "%Y%m%dT%H%M%SZ"):
-        try:
-            return dt.datetime.strptime(text, pattern).replace(tzinfo=UTC)
-        except ValueError:
-            continue
+    """Reads ISO-8601 and GX's compact form; a time without a zone is taken as UTC.
+
+    Raises ValueError for anything else.
+    """
+    if "-" not in text:
+        for pattern in ("%Y%m%dT%H%M%S.%fZ", "%Y%m%dT%H%M%SZ"):
+            try:
+                return dt.datetime.strptime(text, pattern).replace(tzinfo=UTC)
+            except ValueError:
+                continue
     moment = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from dbt_snapshot_plugin.model.codec import Record, SignedRecord
-from dbt_snapshot_plugin.model.errors import StoreError
+from dbt_snapshot_plugin.model.fields import Count, Name, Seq, Sha256, Time, Uuid
+from dbt_snapshot_plugin.model.ids import parse_time
 from dbt_snapshot_plugin.model.qa import QaStatus
 
-FORMAT_VERSION = "1.0"
 SCHEMA_NAME = "dbt-snapshot-manifest"
 
 Depth = Literal["full", "schema"]
@@ -33,12 +33,12 @@ class Column(Record, frozen=True, kw_only=True):
 class Parent(Record, frozen=True, kw_only=True):
     """One upstream dataset, pinned to the version that was read, or the reason why it is not."""
 
-    unique_id: str
+    unique_id: Name
     basis: PinBasis
-    seq: int | None = None
-    snapshot_id: str | None = None
-    metadata_sha: str | None = None
-    data_sha: str | None = None
+    seq: Seq | None = None
+    snapshot_id: Uuid | None = None
+    metadata_sha: Sha256 | None = None
+    data_sha: Sha256 | None = None
     reason: str | None = None
     looked_through: bool = False
     """A view between this model and its data: shown, but the identity holds what it reads."""
@@ -47,8 +47,8 @@ class Parent(Record, frozen=True, kw_only=True):
 class ObjectRef(Record, frozen=True, kw_only=True):
     """A content-addressed object of the store."""
 
-    sha256: str
-    bytes: int
+    sha256: Sha256
+    bytes: Count
 
 
 class FileEntry(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -56,18 +56,18 @@ class FileEntry(Record, frozen=True, kw_only=True, omit_defaults=False):
 
     path: str
     media_type: str
-    bytes: int
-    sha256: str
-    rows: int | None
+    bytes: Count
+    sha256: Sha256
+    rows: Count | None
     notes: str = ""
 
 
 class SourceFiles(Record, frozen=True, kw_only=True):
     """Fingerprint of the live table's files: how much there was, and a hash of the listing."""
 
-    count: int
-    bytes: int
-    fingerprint: str
+    count: Count
+    bytes: Count
+    fingerprint: Sha256
 
 
 class Producer(Record, frozen=True, kw_only=True, omit_defaults=False):
@@ -89,32 +89,31 @@ class Contracts(Record, frozen=True, kw_only=True, omit_defaults=False):
 class Manifest(SignedRecord, frozen=True, kw_only=True):
     """What the data is, where it came from and whether it was good when it was recorded."""
 
-    format_version: str = FORMAT_VERSION
     schema_name: str
-    snapshot_id: str
-    seq: int
-    env: str
-    unique_id: str
+    snapshot_id: Uuid
+    seq: Seq
+    env: Name
+    unique_id: Name
     dataset_name: str
-    parent_snapshot_id: str | None
-    parent_record_sha256: str | None
+    parent_snapshot_id: Uuid | None
+    parent_record_sha256: Sha256 | None
     change: Change
-    created_at: str
+    created_at: Time
     created_by: str
 
-    metadata_sha: str
-    data_sha: str
+    metadata_sha: Sha256
+    data_sha: Sha256
     hash_algo: str
     depth: Depth
-    num_rows: int | None = None
-    num_columns: int
+    num_rows: Count | None = None
+    num_columns: Count
     columns: list[Column]
-    schema_hash: str
+    schema_hash: Sha256
     volatile_columns: list[str]
     redacted_columns: list[str]
 
-    code_sha: str | None
-    compiled_code_sha: str | None = None
+    code_sha: Sha256 | None
+    compiled_code_sha: Sha256 | None = None
     materialization: str
     pipeline_stage: str | None = None
     message: str | None = None
@@ -139,13 +138,5 @@ class Manifest(SignedRecord, frozen=True, kw_only=True):
     versions: dict[str, str]
     not_computed: dict[str, str]
 
-
-def check_version(found: str, where: str) -> None:
-    """Refuses records of a format that this version can't know."""
-    major = found.split(".", 1)[0]
-    if major != FORMAT_VERSION.split(".", 1)[0]:
-        raise StoreError(
-            f"format version {found} is not known to this version (it reads {FORMAT_VERSION})",
-            where=where,
-            next_step="upgrade dbt-snapshot-plugin",
-        )
+    def __post_init__(self) -> None:
+        parse_time(self.created_at)  # the form alone allows a 30th of February

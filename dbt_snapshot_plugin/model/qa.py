@@ -48,6 +48,7 @@ class Evidence(Record, frozen=True, kw_only=True, tag_field="kind", tag="evidenc
     report: str
     report_sha256: str
     observed_at: str | None
+    """When the data was looked at; None where the report names no time that can be believed."""
     counts: Counts
     failed: list[FailedCheck]
     mapped_by: str
@@ -58,10 +59,28 @@ class Evidence(Record, frozen=True, kw_only=True, tag_field="kind", tag="evidenc
     code: Code | None = None
     """Why this result counts for no data; absent when it is bound."""
     reason: str | None = None
+    ingested_at: str | None = None
+    """When it was taken in, by our own clock: the data can't have been looked at any later."""
 
     @property
     def failed_critically(self) -> bool:
         return self.counts.failed_critical > 0 or self.counts.errors > 0
+
+    @property
+    def report_id(self) -> tuple[str, str, str]:
+        """One report of one suite; broken reports of two suites can have the same bytes."""
+        return self.source, self.suite, self.report_sha256
+
+    @property
+    def latest_at(self) -> str | None:
+        """The latest time at which the data can have been looked at."""
+        return self.observed_at or self.ingested_at
+
+    @property
+    def judged(self) -> int:
+        """How many checks said something of the data: they ran, and there were rows to look at."""
+        errors = sum(check.outcome == "error" for check in self.failed)
+        return self.counts.evaluated - self.counts.vacuous - errors
 
 
 class Reason(Record, frozen=True, kw_only=True):
@@ -102,21 +121,42 @@ def fold(evidence: list[Evidence], data_sha: str, *, uncaptured: str | None = No
     suites: list[SuiteState] = []
     failures: list[Reason] = []
     doubts: list[Reason] = []
-    for suite in sorted({e.suite for e in evidence}):
-        latest = _deciding([e for e in evidence if e.suite == suite], data_sha)
-        state, reason = _judge(suite, latest, data_sha)
-        suites.append(_suite_state(suite, state, latest))
-        if state == "FAIL" and reason:
-            failures.append(reason)
-        elif reason:
-            doubts.append(reason)
+    parts: list[Reason] = []
+    for of_suite in _by_suite(evidence):
+        latest = _deciding(of_suite, data_sha)
+        state, reason = _judge(latest, data_sha, changed=_suite_changed(of_suite, latest))
+        suites.append(_suite_state(state, latest))
+        if reason is not None:
+            only_a_part = state == "UNKNOWN" and reason.code == "skipped" and latest.partial
+            kind = failures if state == "FAIL" else parts if only_a_part else doubts
+            kind.append(reason)
     if failures:
-        return _status("FAIL", failures + doubts, suites)
+        return _status("FAIL", failures + doubts + parts, suites)
     if doubts:
-        return _status("UNKNOWN", doubts, suites)
+        return _status("UNKNOWN", doubts + parts, suites)
     if any(s.state == "PASS" for s in suites):
         return _status("PASS", [], suites)
-    return _status("UNKNOWN", [Reason(code="unchecked", text="no suite has judged it")], suites)
+    unchecked = Reason(code="unchecked", text="no suite has judged it")
+    return _status("UNKNOWN", parts or [unchecked], suites)
+
+
+def _by_suite(evidence: list[Evidence]) -> list[list[Evidence]]:
+    """The results of each suite, oldest first; of two at one time the worse comes later.
+
+    A report that could not be bound when it was first taken in, but was later, is bound.
+    """
+    bound = {e.report_id for e in evidence if e.data_sha is not None}
+    suites: dict[tuple[str, str], list[Evidence]] = {}
+    for item in sorted(evidence, key=_age):
+        if item.data_sha is not None or item.report_id not in bound:
+            suites.setdefault((item.suite, item.source), []).append(item)
+    return [suites[key] for key in sorted(suites)]
+
+
+def _age(item: Evidence) -> tuple[str, int, str]:
+    """What has no time at all counts as the newest: it must not lose against an older pass."""
+    badness = 2 if item.failed_critically else 1 if item.data_sha is None or item.partial else 0
+    return item.latest_at or "~", badness, item.report_sha256
 
 
 def _deciding(of_suite: list[Evidence], data_sha: str) -> Evidence:
@@ -125,28 +165,46 @@ def _deciding(of_suite: list[Evidence], data_sha: str) -> Evidence:
     A newer result of *other* data does not disturb the verdict on this data, but one that could
     not be read or placed might have been about it, so it must not let an older pass win.
     """
-    ordered = sorted(of_suite, key=lambda e: (e.observed_at or "~", e.report_sha256))
-    relevant = [e for e in ordered if e.data_sha == data_sha or e.data_sha is None]
-    return (relevant or ordered)[-1]
+    relevant = [e for e in of_suite if e.data_sha == data_sha or e.data_sha is None]
+    return (relevant or of_suite)[-1]
 
 
-def _judge(suite: str, latest: Evidence, data_sha: str) -> tuple[State, Reason | None]:
-    counts = latest.counts
+def _suite_changed(of_suite: list[Evidence], latest: Evidence) -> bool:
+    """Whether the suite has got other checks since: its old verdict is no verdict of the new."""
+    newest = next((e for e in reversed(of_suite) if e.suite_sha), latest)
+    return newest.suite_sha != latest.suite_sha
+
+
+def _judge(latest: Evidence, data_sha: str, *, changed: bool) -> tuple[State, Reason | None]:
+    suite = f"suite {latest.suite}"
     if latest.data_sha is None:
-        text = f"suite {suite}: {latest.reason or 'its result belongs to no known data'}"
+        text = f"{suite}: {latest.reason or 'its result belongs to no known data'}"
         return "UNKNOWN", Reason(code=latest.code or "stale", text=text)
     if latest.data_sha != data_sha:
-        text = f"suite {suite} judged an earlier version and has not judged this data"
+        text = f"{suite} judged an earlier version and has not judged this data"
         return "UNKNOWN", Reason(code="stale", text=text)
     if latest.failed_critically:
-        names = ", ".join(describe(c) for c in latest.failed if c.severity == "critical")
-        return "FAIL", Reason(code="failed", text=f"suite {suite}: {names}")
+        return "FAIL", Reason(code="failed", text=f"{suite}: {_failures(latest)}")
+    if changed:
+        text = f"{suite} has other checks since it judged this data"
+        return "UNKNOWN", Reason(code="stale", text=text)
+    if latest.judged <= 0:
+        return "UNKNOWN", Reason(code="skipped", text=f"{suite} {_nothing_judged(latest)}")
     if latest.partial:
-        text = f"suite {suite} judged only a part of the data"
-        return "UNKNOWN", Reason(code="skipped", text=text)
-    if counts.evaluated == 0:
-        return "UNKNOWN", Reason(code="skipped", text=f"suite {suite} evaluated no expectation")
+        return "UNKNOWN", Reason(code="skipped", text=f"{suite} judged only a part of the data")
     return "PASS", None
+
+
+def _failures(latest: Evidence) -> str:
+    critical = [describe(c) for c in latest.failed if c.severity == "critical"]
+    more = f" (+{len(critical) - 5} more)" if len(critical) > 5 else ""
+    return ", ".join(critical[:5]) + more
+
+
+def _nothing_judged(latest: Evidence) -> str:
+    if latest.counts.vacuous:
+        return f"found no rows to judge: {latest.counts.vacuous} check(s) passed on 0 rows"
+    return "evaluated no expectation"
 
 
 def describe(check: FailedCheck) -> str:
@@ -159,9 +217,9 @@ def describe(check: FailedCheck) -> str:
     return f"{name} failed"
 
 
-def _suite_state(suite: str, state: State, latest: Evidence) -> SuiteState:
+def _suite_state(state: State, latest: Evidence) -> SuiteState:
     return SuiteState(
-        suite=suite,
+        suite=latest.suite,
         state=state,
         basis=latest.basis,
         observed_at=latest.observed_at,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 
 from dbt_snapshot_plugin.model.errors import UnknownReferenceError
 
-_HEAD = re.compile(r"HEAD(?:~(\d+))?\Z")
+_HEAD = re.compile(r"HEAD(?:~([0-9]{1,8}))?\Z")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
 _SHA = re.compile(r"[0-9a-f]{7,64}\Z")
-_SEQ = re.compile(r"\d{1,8}\Z")
+_SEQ = re.compile(r"[0-9]{1,8}\Z")
 
 
 @dataclass(frozen=True)
@@ -29,11 +28,15 @@ class Dataset:
 class Selector:
     """Which snapshot of a history; one field is set, but digits can be a number and a sha."""
 
+    text: str
     back: int | None = None
     seq: int | None = None
     uuid: str | None = None
     sha: str | None = None
     name: str | None = None
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,19 @@ class Reference:
     dataset: str
     selector: Selector
 
+    @property
+    def address(self) -> str:
+        """The reference without its selector."""
+        return f"{self.env}/{self.dataset}" if self.env else self.dataset
+
 
 def parse_reference(text: str) -> Reference:
-    """Splits a reference; says nothing yet about whether it exists."""
-    address, at, selector = text.partition("@")
-    env, slash, dataset = address.rpartition("/")
+    """Splits a reference; says nothing yet about whether it exists.
+
+    An env may hold '/' and '@', a dataset and a selector hold neither.
+    """
+    env, slash, rest = text.rpartition("/")
+    dataset, at, selector = rest.partition("@")
     if not dataset or (at and not selector) or (slash and not env):
         raise UnknownReferenceError(
             f"{text!r} is not a reference",
@@ -60,14 +71,14 @@ def parse_reference(text: str) -> Reference:
 
 def _selector(text: str) -> Selector:
     if head := _HEAD.match(text):
-        return Selector(back=int(head.group(1) or 0))
+        return Selector(text, back=int(head.group(1) or 0))
     if _UUID.match(text):
-        return Selector(uuid=text)
+        return Selector(text, uuid=text)
     if _SEQ.match(text):
-        return Selector(seq=int(text), sha=text if _SHA.match(text) else None)
+        return Selector(text, seq=int(text), sha=text if _SHA.match(text) else None)
     if _SHA.match(text):
-        return Selector(sha=text)
-    return Selector(name=text)
+        return Selector(text, sha=text)
+    return Selector(text, name=text)
 
 
 def resolve_dataset(reference: Reference, known: list[Dataset]) -> Dataset:
@@ -87,8 +98,7 @@ def resolve_dataset(reference: Reference, known: list[Dataset]) -> Dataset:
             next_step="write one of them in full (env/dataset)",
         )
     raise UnknownReferenceError(
-        f"no dataset {reference.text.partition('@')[0]!r} in this store",
-        next_step=_suggest(reference.dataset, known),
+        f"no dataset {reference.address!r} in this store", next_step=_suggest(reference, known)
     )
 
 
@@ -97,9 +107,14 @@ def names(unique_id: str, text: str) -> bool:
     return unique_id == text or unique_id.endswith("." + text)
 
 
-def _suggest(text: str, known: list[Dataset]) -> str:
+def _suggest(reference: Reference, known: list[Dataset]) -> str:
+    import difflib  # only for who mistyped: `list` and `show` must start fast
+
+    elsewhere = sorted(str(d) for d in known if names(d.unique_id, reference.dataset))
+    if elsewhere:
+        return f"there is {', '.join(elsewhere)}"
     short = {d.unique_id.rsplit(".", 1)[-1] for d in known}
-    close = difflib.get_close_matches(text.rsplit(".", 1)[-1], sorted(short), n=3)
+    close = difflib.get_close_matches(reference.dataset.rsplit(".", 1)[-1], sorted(short), n=3)
     if close:
         return f"did you mean {', '.join(close)}? `dbt-snapshot list` shows all"
     return "`dbt-snapshot list` shows what is there"

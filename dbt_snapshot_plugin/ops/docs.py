@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
+from dbt_snapshot_plugin.bridges.dbt_artifacts import CATALOG, load_json
 from dbt_snapshot_plugin.ops.status_of import effective_status
+from dbt_snapshot_plugin.report.docs import decorate_catalog, decorate_manifest
 from dbt_snapshot_plugin.store.repository import Repository
 
 
@@ -37,3 +42,19 @@ def docs_facts(repository: Repository, env: str) -> dict[str, DocsFacts]:
             created_at=head.created_at,
         )
     return facts
+
+
+def decorate_artifact(path: Path, repository: Repository, env: str) -> int:
+    """Puts the facts into a manifest.json or catalog.json; says how many datasets it has."""
+    facts = docs_facts(repository, env)
+    if not facts:
+        return 0
+    decorate = decorate_catalog if path.name == CATALOG else decorate_manifest
+    document = decorate(load_json(path), facts)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(json.dumps(document), encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return len(facts)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from dbt_snapshot_plugin.model.codec import canonical_json, sha256_hex
 from dbt_snapshot_plugin.model.errors import CorruptRecordError, UnknownReferenceError
+from dbt_snapshot_plugin.model.events import BuildEnded, Event
 from dbt_snapshot_plugin.model.identity import metadata_sha
-from dbt_snapshot_plugin.model.manifest import Manifest, Parent
+from dbt_snapshot_plugin.model.manifest import Manifest, ObjectRef, Parent
+from dbt_snapshot_plugin.model.redaction import redact_profile
 from dbt_snapshot_plugin.model.reference import Dataset
 from dbt_snapshot_plugin.ops.show import read_profile
 from dbt_snapshot_plugin.store import layout
-from dbt_snapshot_plugin.store.events import Events
+from dbt_snapshot_plugin.store.backend import Backend
 from dbt_snapshot_plugin.store.repository import Repository
 from spark_profiler.model import Profile
 
@@ -23,12 +27,23 @@ def chain_problems(manifest: Manifest, previous: Manifest | None) -> list[str]:
     return [f"{_key(manifest)}: it does not follow the record before it, which was replaced"]
 
 
+def gaps(numbers: list[int]) -> list[tuple[int, int]]:
+    """First and last of every run of numbers that are missing, from 1 up."""
+    found = []
+    expected = 1
+    for number in numbers:
+        if number > expected:
+            found.append((expected, number - 1))
+        expected = number + 1
+    return found
+
+
 def identity_problems(manifest: Manifest) -> list[str]:
     """What follows from other fields must follow from them."""
-    schema = [(column.name, column.spark_type) for column in manifest.columns]
+    schema = [[column.name, column.spark_type] for column in manifest.columns]
     wanted = {
         "metadata_sha": metadata_sha(manifest),
-        "schema_hash": sha256_hex(canonical_json([list(pair) for pair in schema])),
+        "schema_hash": sha256_hex(canonical_json(schema)),
         "num_columns": len(schema),
     }
     return [
@@ -46,45 +61,80 @@ class Profiles:
         self._seen: dict[str, Profile | str] = {}
 
     @property
-    def read(self) -> int:
-        return len(self._seen)
+    def keys(self) -> set[str]:
+        """The objects that were looked at."""
+        return {layout.object_key(sha256) for sha256 in self._seen}
 
     def problems(self, manifest: Manifest) -> list[str]:
         """The object must be there, whole, readable, and about the same data."""
         if manifest.profile is None:
-            return []
-        profile = self._read(manifest, manifest.profile.sha256)
+            missing = manifest.depth == "full"
+            return [f"{_key(manifest)}: it names no profile"] if missing else []
+        profile = self._read(manifest, manifest.profile)
         if isinstance(profile, str):
             return [profile]
-        wrong = [
-            name
-            for name in ("num_rows", "schema_hash", "num_columns")
+        fields = ["num_rows", "schema_hash", "num_columns"]
+        if manifest.depth == "full":
+            fields += ["data_sha", "hash_algo"]
+        problems = [
+            f"{_key(manifest)}: its profile has another {name}"
+            for name in fields
             if getattr(profile, name) != getattr(manifest, name)
         ]
-        if profile.data_sha is not None and manifest.depth == "full":
-            wrong += ["data_sha"] if profile.data_sha != manifest.data_sha else []
-        return [f"{_key(manifest)}: its profile has another {name}" for name in wrong]
+        if not _is_redacted(profile, manifest.redacted_columns):
+            problems.append(f"{_key(manifest)}: its profile shows values of redacted columns")
+        return problems
 
-    def _read(self, manifest: Manifest, sha256: str) -> Profile | str:
-        if sha256 not in self._seen:
+    def _read(self, manifest: Manifest, ref: ObjectRef) -> Profile | str:
+        if ref.sha256 not in self._seen:
             try:
                 profile = read_profile(self._repo, manifest)
                 assert profile is not None
-                self._seen[sha256] = profile
+                self._seen[ref.sha256] = profile
             except CorruptRecordError as error:
-                self._seen[sha256] = f"{error.where}: {error.what}"
-        return self._seen[sha256]
+                self._seen[ref.sha256] = line(self._repo.backend, error)
+        return self._seen[ref.sha256]
 
 
-def event_problems(events: Events, key: str) -> list[str]:
-    """An event must decode and lie under the dataset that it names."""
-    try:
-        event = events.read(key)
-    except CorruptRecordError as error:
-        return [f"{error.where}: {error.what}"]
-    if (event.env, event.unique_id) != (events.dataset.env, events.dataset.unique_id):
-        return [f"{key}: this event belongs to {event.env}/{event.unique_id}"]
-    return []
+def _is_redacted(profile: Profile, columns: list[str]) -> bool:
+    if not columns:
+        return True
+    plain = profile.to_dict()
+    return redact_profile(plain, columns) == plain
+
+
+def object_problems(backend: Backend) -> Iterator[tuple[str, list[str]]]:
+    """Every object and what is wrong with it: one that no snapshot names may be named by the
+    next, which would not write it again."""
+    for folder in backend.names(layout.OBJECTS):
+        for name in backend.names(f"{layout.OBJECTS}/{folder}"):
+            key = f"{layout.OBJECTS}/{folder}/{name}"
+            try:
+                data = backend.get(key)
+            except CorruptRecordError as error:
+                yield key, [line(backend, error)]
+                continue
+            sound = data is not None and layout.object_key(sha256_hex(data)) == key
+            yield key, [] if sound else [f"{key}: its bytes do not match its name"]
+
+
+def build_problems(key: str, event: Event, history: Mapping[int, Manifest | None]) -> list[str]:
+    """A build that ended in a capture must find its snapshot: else the history was cut off.
+
+    `history` has None where a manifest is there but can't be read.
+    """
+    ended = event.body
+    if not isinstance(ended, BuildEnded) or not ended.captured or ended.seq is None:
+        return []
+    if ended.seq not in history:
+        return [f"{key}: this build left snapshot {ended.seq}, which is missing"]
+    manifest = history[ended.seq]
+    if manifest is None:
+        return []
+    found = (manifest.snapshot_id, manifest.metadata_sha, manifest.data_sha)
+    if found == (ended.snapshot_id, ended.metadata_sha, ended.data_sha):
+        return []
+    return [f"{key}: this build left another snapshot {ended.seq} than is there now"]
 
 
 def parent_problems(repo: Repository, manifest: Manifest) -> tuple[int, list[str], list[str]]:
@@ -94,8 +144,8 @@ def parent_problems(repo: Repository, manifest: Manifest) -> tuple[int, list[str
         if parent.metadata_sha is None:
             continue
         dataset = Dataset(manifest.env, parent.unique_id)
-        if repo.history(dataset).head_seq() == 0:
-            absent.append(str(dataset))
+        if not layout.can_store(dataset) or repo.history(dataset).head_seq() == 0:
+            absent.append(str(dataset)[:200])
             continue
         compared += 1
         try:
@@ -127,6 +177,11 @@ def _agrees(parent: Parent, pinned: Manifest) -> bool:
         and parent.snapshot_id in {None, pinned.snapshot_id}
         and parent.data_sha in {None, pinned.data_sha}
     )
+
+
+def line(backend: Backend, error: CorruptRecordError) -> str:
+    """One line on damage, with the key that all other lines begin with too."""
+    return f"{(error.where or '').removeprefix(backend.root + '/')}: {error.what}"
 
 
 def _key(manifest: Manifest) -> str:

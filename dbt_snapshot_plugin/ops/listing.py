@@ -72,12 +72,13 @@ def list_datasets(repo: Repository) -> DatasetListing:
 def list_snapshots(repo: Repository, text: str, *, everything: bool = False) -> SnapshotListing:
     """One dataset's snapshots, newest first: the last 50 unless all are wanted."""
     repo.require()
-    if "@" in text:
+    reference = parse_reference(text)
+    if text != reference.address:
         raise UsageError(
             f"{text!r} names one snapshot; list shows the history of a dataset",
-            next_step=f"write {text.partition('@')[0]!r}, or `dbt-snapshot show {text}`",
+            next_step=f"write {reference.address!r}, or `dbt-snapshot show {text}`",
         )
-    dataset = resolve_dataset(parse_reference(text), repo.datasets())
+    dataset = resolve_dataset(reference, repo.datasets())
     history, verdicts = repo.history(dataset), Verdicts(repo, dataset)
     rows: list[Row] = []
     newer: Manifest | None = None

@@ -52,7 +52,7 @@ def observe(host: SparkHost, node: Node, config: Config) -> Observation:
 def _look(
     host: SparkHost, node: Node, config: Config, facts: RelationFacts, files: SourceFiles | None
 ) -> Observation:
-    depth, warnings = _depth(host, node, config, facts)
+    depth, warnings = _depth(host, node, config, facts, files)
     volatile = list(dict.fromkeys([*config.volatile, *marked_columns(node, "volatile")]))
     if depth == "full":
         profile = host.profile(node.relation, volatile=tuple(volatile), high_null=config.high_null)
@@ -80,7 +80,7 @@ def _look(
 
 
 def _depth(
-    host: SparkHost, node: Node, config: Config, facts: RelationFacts
+    host: SparkHost, node: Node, config: Config, facts: RelationFacts, files: SourceFiles | None
 ) -> tuple[Depth, list[str]]:
     wanted: Depth = config.depth
     if node.resource_type == "source":
@@ -88,7 +88,7 @@ def _depth(
     elif facts.is_view and config.views != "full":
         wanted = "schema"
     if wanted == "full":
-        size = host.estimated_bytes(host.frame(node.relation))
+        size = files.bytes if files else host.estimated_bytes(host.frame(node.relation))
         if size is not None and size > config.max_scan_bytes:
             text = (
                 f"{node.relation} is about {size:,} bytes, over max_scan_bytes "

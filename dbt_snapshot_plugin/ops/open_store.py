@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from dbt_snapshot_plugin.bridges.dbt_artifacts import read_graph
+from dbt_snapshot_plugin.ops.gate import Gate, GateBasis, gate
 from dbt_snapshot_plugin.ops.listing import Row, list_datasets, list_snapshots
 from dbt_snapshot_plugin.ops.locate import locate_root
 from dbt_snapshot_plugin.ops.show import show
@@ -37,11 +41,31 @@ class Store:
         """Whether everything that is stored is what was written."""
         return validate(self.repository, ref)
 
-    def gate(self, **options: Any) -> Any:
-        """Whether the datasets' QA lets a pipeline go on."""
-        from dbt_snapshot_plugin.ops.gate import gate
+    def gate(
+        self,
+        select: Sequence[str] = (),
+        *,
+        exclude: Sequence[str] = (),
+        env: str | None = None,
+        manifest: str | os.PathLike[str] | None = None,
+        allow_unchecked: bool = False,
+        allow_unknown: bool = False,
+        basis: GateBasis = "any",
+    ) -> Gate:
+        """Whether the datasets' QA lets a pipeline go on.
 
-        return gate(self.repository, **options)
+        `manifest` is dbt's manifest.json; without it every dataset of the env is judged.
+        """
+        return gate(
+            self.repository,
+            env=env,
+            graph=read_graph(Path(manifest)) if manifest is not None else None,
+            select=select,
+            exclude=exclude,
+            allow_unchecked=allow_unchecked,
+            allow_unknown=allow_unknown,
+            basis=basis,
+        )
 
 
 def open_store(root: str | os.PathLike[str] | None = None) -> Store:

@@ -56,7 +56,7 @@ class Verdicts:
         return [
             e
             for e in self._evidence
-            if e.data_sha == data_sha or not e.observed_at or parse_time(e.observed_at) < end
+            if e.data_sha == data_sha or not e.latest_at or parse_time(e.latest_at) < end
         ]
 
 

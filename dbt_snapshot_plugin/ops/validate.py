@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from dbt_snapshot_plugin.model.codec import to_plain
-from dbt_snapshot_plugin.model.errors import CorruptRecordError, UsageError
+from dbt_snapshot_plugin.model.codec import FORMAT_VERSION, to_plain
+from dbt_snapshot_plugin.model.errors import (
+    CorruptRecordError,
+    StoreError,
+    UnknownFormatError,
+    UnknownReferenceError,
+    UsageError,
+)
+from dbt_snapshot_plugin.model.events import Event
 from dbt_snapshot_plugin.model.manifest import Manifest
 from dbt_snapshot_plugin.model.qa import QaStatus, Reason
 from dbt_snapshot_plugin.model.reference import Dataset, parse_reference, resolve_dataset
@@ -24,6 +32,7 @@ GROUPS = {
     "history": "records",
     "identity": "snapshots",
     "profiles": "profiles",
+    "objects": "objects",
     "events": "events",
     "parents": "pinned parents",
 }
@@ -63,20 +72,17 @@ class Validation:
 def validate(repo: Repository, text: str | None = None) -> Validation:
     """Checks the whole store, or the one snapshot that a reference names.
 
-    Damage is a result (FAIL), and the rest is still checked; a store that can't be read raises.
+    Damage is a result (FAIL), and the rest is still checked; a store that can't be read, or one of
+    an unknown format, raises.
     """
     if text is not None:
         _refuse_lake(text)
-    repo.require()
     run = _Run(repo)
-    run.count("store", 1)
+    run.check_format()
     if text is None:
-        for dataset in repo.datasets():
-            run.check_dataset(dataset)
-        run.note_foreign()
+        run.check_all()
     else:
         run.check_one(text)
-    run.check_staging()
     return run.finish()
 
 
@@ -104,70 +110,95 @@ class _Run:
         self._groups = {name: _Group() for name in GROUPS}
         self._warnings: list[str] = []
         self._profiles = integrity.Profiles(repo)
+        self._objects: set[str] = set()
         self._statuses: list[tuple[str, QaStatus]] = []
         self._absent: set[str] = set()
 
-    def count(self, group: str, number: int) -> None:
+    def _count(self, group: str, number: int = 1) -> None:
         self._groups[group].checked += number
 
     def _fail(self, group: str, problems: Iterable[str]) -> None:
         self._groups[group].errors.extend(problems)
 
-    def check_dataset(self, dataset: Dataset) -> None:
-        """The whole history: every number, every record, every link."""
-        last = self._check_names(dataset)
-        previous: Manifest | None = None
-        for seq in range(1, last + 1):
-            manifest = self._read(dataset, seq)
+    @contextlib.contextmanager
+    def _finding(self, group: str) -> Iterator[None]:
+        """Damage in here is a finding of this group and ends no more than this block."""
+        try:
+            yield
+        except CorruptRecordError as error:
+            self._fail(group, [integrity.line(self._repo.backend, error)])
+
+    def check_format(self) -> None:
+        self._count("store")
+        with self._finding("store"):
+            try:
+                self._repo.require()
+            except UnknownFormatError as error:
+                raise StoreError(
+                    error.what, where=error.where, next_step=error.next_step
+                ) from None
+
+    def check_all(self) -> None:
+        with self._finding("store"):
+            for dataset in self._repo.datasets():
+                with self._finding("history"):
+                    self._check_dataset(dataset)
+            self._warnings += [f"{key}: this is not ours" for key in self._repo.foreign()]
+            self._check_objects()
+            self._check_staging()
+
+    def _check_dataset(self, dataset: Dataset) -> None:
+        """The whole history: every number, every record, every link.
+
+        Events are read first: what a capture adds in the meantime must not look like a loss.
+        """
+        events = self._read_events(dataset)
+        numbers = self._numbers(dataset)
+        for first, last in integrity.gaps(numbers):
+            which = f"snapshot {first} is" if first == last else f"snapshots {first} to {last} are"
+            key = layout.snapshot_key(dataset, first)
+            self._fail("history", [f"{key}: {which} missing from {dataset}"])
+        history: dict[int, Manifest | None] = {}
+        for seq in numbers:
+            history[seq] = manifest = self._read(dataset, seq)
             if manifest is not None:
+                previous = history.get(seq - 1)
                 self._check_manifest(manifest, previous, linked=previous is not None or seq == 1)
-            previous = manifest
-        self._check_events(dataset)
-        if previous is not None:
-            self._judge(dataset, previous)
+        for key, event in events:
+            self._fail("events", integrity.build_problems(key, event, history))
+        if numbers and (head := history[numbers[-1]]) is not None:
+            self._judge(dataset, head)
 
     def check_one(self, text: str) -> None:
         """One snapshot, its link to the one before it, and the dataset's events."""
         reference = parse_reference(text)
         dataset = resolve_dataset(reference, self._repo.datasets())
-        try:
+        self._count("history")
+        with self._finding("history"):
             manifest = self._repo.history(dataset).select(reference.selector)
-        except CorruptRecordError as error:
-            self.count("history", 1)
-            self._fail("history", [_line(error)])
-            return
-        self.count("history", 1)
-        previous = self._read(dataset, manifest.seq - 1) if manifest.seq > 1 else None
-        linked = previous is not None or manifest.seq == 1
-        self._check_manifest(manifest, previous, linked=linked)
-        self._check_events(dataset)
-        self._judge(dataset, manifest)
+            previous = self._read(dataset, manifest.seq - 1) if manifest.seq > 1 else None
+            linked = previous is not None or manifest.seq == 1
+            self._check_manifest(manifest, previous, linked=linked)
+            self._read_events(dataset)
+            self._judge(dataset, manifest)
 
-    def _check_names(self, dataset: Dataset) -> int:
-        """The last number; every number up to it must be there, and nothing else."""
+    def _numbers(self, dataset: Dataset) -> list[int]:
+        """The snapshots that are there by their names; nothing else may lie among them."""
         prefix = layout.snapshots_prefix(dataset)
-        numbers = set()
+        numbers = []
         for name in self._repo.backend.names(prefix):
             match = _SNAPSHOT_NAME.match(name)
             if match and int(match.group(1)) > 0:
-                numbers.add(int(match.group(1)))
+                numbers.append(int(match.group(1)))
             else:
                 self._fail("history", [f"{prefix}/{name}: this file is no snapshot"])
-        last = max(numbers, default=0)
-        for seq in sorted(set(range(1, last + 1)) - numbers):
-            key = layout.snapshot_key(dataset, seq)
-            self._fail("history", [f"{key}: snapshot {seq} of {dataset} is missing"])
-        return last
+        return numbers
 
     def _read(self, dataset: Dataset, seq: int) -> Manifest | None:
-        if not self._repo.backend.exists(layout.snapshot_key(dataset, seq)):
-            return None
-        self.count("history", 1)
-        try:
+        self._count("history")
+        with self._finding("history"), contextlib.suppress(UnknownReferenceError):
             return self._repo.history(dataset).get(seq)
-        except CorruptRecordError as error:
-            self._fail("history", [_line(error)])
-            return None
+        return None
 
     def _check_manifest(
         self, manifest: Manifest, previous: Manifest | None, *, linked: bool
@@ -175,26 +206,29 @@ class _Run:
         """`linked` is false where the record before is lost: its own error says so already."""
         if linked:
             self._fail("history", integrity.chain_problems(manifest, previous))
-        self.count("identity", 1)
+        self._count("identity")
         self._fail("identity", integrity.identity_problems(manifest))
-        if manifest.profile is not None:
-            self.count("profiles", 1)
-            self._fail("profiles", self._profiles.problems(manifest))
-        pinned, problems, absent = integrity.parent_problems(self._repo, manifest)
-        self.count("parents", pinned)
-        self._fail("parents", problems)
-        self._absent.update(absent)
+        self._count("profiles", manifest.profile is not None)
+        self._fail("profiles", self._profiles.problems(manifest))
+        with self._finding("parents"):
+            pinned, problems, absent = integrity.parent_problems(self._repo, manifest)
+            self._count("parents", pinned)
+            self._fail("parents", problems)
+            self._absent.update(absent)
 
-    def _check_events(self, dataset: Dataset) -> None:
+    def _read_events(self, dataset: Dataset) -> list[tuple[str, Event]]:
         events = self._repo.events(dataset)
         prefix = f"{layout.dataset_prefix(dataset)}/events"
+        found = []
         for kind in self._repo.backend.names(prefix):
             if kind not in EVENT_KINDS:
                 self._warnings.append(f"{prefix}/{kind}: events of a newer version, not checked")
                 continue
             for key in events.keys(kind):
-                self.count("events", 1)
-                self._fail("events", integrity.event_problems(events, key))
+                self._count("events")
+                with self._finding("events"):
+                    found.append((key, events.read(key)))
+        return found
 
     def _judge(self, dataset: Dataset, manifest: Manifest) -> None:
         try:
@@ -210,15 +244,25 @@ class _Run:
             )
         self._statuses.append((str(dataset), status))
 
-    def note_foreign(self) -> None:
-        self._warnings += [f"{key}: this is not ours" for key in self._repo.foreign()]
+    def _check_objects(self) -> None:
+        for key, problems in integrity.object_problems(self._repo.backend):
+            self._count("objects")
+            self._objects.add(key)
+            if key not in self._profiles.keys:
+                self._fail("objects", problems)
+        unused = len(self._objects - self._profiles.keys)
+        if unused:
+            self._warnings.append(
+                f"{layout.OBJECTS}: {unused} object(s) that no snapshot names; they are left by a "
+                "capture that still runs or was killed, and do no harm"
+            )
 
-    def check_staging(self) -> None:
-        left = list(self._repo.backend.names("staging"))
+    def _check_staging(self) -> None:
+        left = len(list(self._repo.backend.names(layout.STAGING)))
         if left:
             self._warnings.append(
-                f"staging: {len(left)} unfinished file(s) of a capture that runs or was killed; "
-                "the next capture removes those of the dead"
+                f"{layout.STAGING}: {left} unfinished file(s) of a capture that runs or was "
+                "killed; a later capture removes those of the dead"
             )
 
     def finish(self) -> Validation:
@@ -240,19 +284,13 @@ class _Run:
 
     def _files(self) -> int:
         records = sum(self._groups[name].checked for name in ("store", "history", "events"))
-        return records + self._profiles.read
+        return records + len(self._objects | self._profiles.keys)
 
 
 def _check(name: str, group: _Group) -> Check:
     if group.errors:
         more = f" (+{len(group.errors) - 1} more)" if len(group.errors) > 1 else ""
         return Check(name, "FAIL", group.errors[0] + more)
-    return Check(name, "PASS", "known format" if name == "store" else _counted(name, group))
-
-
-def _counted(name: str, group: _Group) -> str:
-    return f"{group.checked:,} {GROUPS[name]} checked"
-
-
-def _line(error: CorruptRecordError) -> str:
-    return f"{error.where}: {error.what}"
+    if name == "store":
+        return Check(name, "PASS", f"format {FORMAT_VERSION}")
+    return Check(name, "PASS", f"{group.checked:,} {GROUPS[name]} checked")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import random
 import time
 from collections.abc import Callable, Iterator
 
-from dbt_snapshot_plugin.model.codec import decode, encode, sign
+from dbt_snapshot_plugin.model.codec import decode, seal
 from dbt_snapshot_plugin.model.errors import CorruptRecordError, StoreError, UnknownReferenceError
-from dbt_snapshot_plugin.model.manifest import Manifest, check_version
+from dbt_snapshot_plugin.model.manifest import Manifest
 from dbt_snapshot_plugin.model.reference import Dataset, Selector
 from dbt_snapshot_plugin.store import layout
 from dbt_snapshot_plugin.store.backend import Backend
@@ -50,7 +49,6 @@ class History:
                 next_step=f"`dbt-snapshot list {self.dataset.unique_id}` shows what is there",
             )
         manifest = decode(data, Manifest, where)
-        check_version(manifest.format_version, where)
         found = (manifest.env, manifest.unique_id, manifest.seq)
         if found != (self.dataset.env, self.dataset.unique_id, seq):
             raise CorruptRecordError(
@@ -65,10 +63,11 @@ class History:
             yield self.get(seq)
 
     def append(self, make: Callable[[Manifest | None], Manifest | None]) -> Manifest | None:
-        """Commits what `make(head)` returns as the next snapshot.
+        """Commits what `make(head)` returns as the next snapshot; its objects must be there.
 
         `make` is asked again after every lost race, with the new head, so a change that the
-        winner already brought in ends as a no-op: `make` returns None and so does this.
+        winner already brought in ends as a no-op: `make` returns None and so does this. Finding
+        these very bytes under the name means that our own write came through unnoticed.
         """
         deadline = time.monotonic() + RETRY_SECONDS
         while True:
@@ -76,9 +75,9 @@ class History:
             manifest = make(head)
             if manifest is None:
                 return None
-            manifest = sign(manifest)
-            data = encode(manifest)
             key = layout.snapshot_key(self.dataset, manifest.seq)
+            self._require_complete(manifest, head, key)
+            manifest, data = seal(manifest, f"{self._backend.root}/{key}")
             if self._backend.put_new(key, data) or self._backend.get(key) == data:
                 self._leave_hint(manifest.seq)
                 return manifest
@@ -88,11 +87,27 @@ class History:
                     where=str(self.dataset),
                     next_step="run `dbt-snapshot capture` when the other builds are done",
                 )
-            time.sleep(random.uniform(0.005, 0.1))
+            _wait()
+
+    def _require_complete(self, manifest: Manifest, head: Manifest | None, key: str) -> None:
+        """The presence of a manifest is the commit, so all that it rests on must come first."""
+        links = (manifest.seq, manifest.parent_snapshot_id, manifest.parent_record_sha256)
+        wanted = (head.seq + 1, head.snapshot_id, head.record_sha256) if head else (1, None, None)
+        if links != wanted:
+            raise ValueError(f"{key}: this manifest does not follow the head of its history")
+        if manifest.profile and not self._backend.exists(
+            layout.object_key(manifest.profile.sha256)
+        ):
+            raise ValueError(f"{key}: the profile must be stored before its manifest")
 
     def select(self, selector: Selector) -> Manifest:
         """The snapshot that a reference means; a sha means its newest entry."""
         head = self.head_seq()
+        if not head:
+            raise UnknownReferenceError(
+                f"{self.dataset} has no snapshot yet",
+                next_step="build it with the hook on (`dbt run`), or run `dbt-snapshot capture`",
+            )
         if selector.back is not None and head > selector.back:
             return self.get(head - selector.back)
         if selector.seq is not None and 1 <= selector.seq <= head:
@@ -104,7 +119,7 @@ class History:
         if selector.sha and (found := self._by_sha(selector.sha)):
             return found
         raise UnknownReferenceError(
-            f"{self.dataset} has no such snapshot (it has {head})",
+            f"{self.dataset} has no snapshot @{selector} (its last one is {head})",
             next_step=f"`dbt-snapshot list {self.dataset.unique_id}` shows what is there",
         )
 
@@ -131,5 +146,15 @@ class History:
         return self._backend.exists(layout.snapshot_key(self.dataset, seq))
 
     def _hint(self) -> int:
-        data = self._backend.get(layout.hint_key(self.dataset)) or b""
-        return int(data) if data.isdigit() and len(data) <= 8 else 0
+        """Only a place to begin: it may be old, garbage or unreadable."""
+        data = None
+        with contextlib.suppress(StoreError):
+            data = self._backend.get(layout.hint_key(self.dataset))
+        return int(data) if data and data.isdigit() and len(data) <= 8 else 0
+
+
+def _wait() -> None:
+    """A random moment, so that two writers that met do not meet again."""
+    import random
+
+    time.sleep(random.uniform(0.005, 0.1))

@@ -9,6 +9,8 @@ from dbt_snapshot_plugin.model.reference import Dataset
 
 STORE = "store.json"
 DATASETS = "datasets"
+OBJECTS = "objects"
+STAGING = "staging"
 _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_-")
 _ESCAPE = re.compile(r"%([0-9a-f]{2})")
 _NAME_LIMIT = 240
@@ -39,6 +41,14 @@ def decode_name(name: str) -> str | None:
         return None
 
 
+def can_store(dataset: Dataset) -> bool:
+    """Whether such a dataset can have a place here at all."""
+    try:
+        return bool(dataset_prefix(dataset))
+    except StoreError:
+        return False
+
+
 def dataset_prefix(dataset: Dataset) -> str:
     return f"{DATASETS}/{encode_name(dataset.env)}/{encode_name(dataset.unique_id)}"
 
@@ -65,4 +75,4 @@ def event_key(dataset: Dataset, kind: str, microseconds: int, name: str) -> str:
 
 
 def object_key(sha256: str) -> str:
-    return f"objects/{sha256[:2]}/{sha256}"
+    return f"{OBJECTS}/{sha256[:2]}/{sha256}"

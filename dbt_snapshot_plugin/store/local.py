@@ -8,16 +8,20 @@ file under the final name or the whole one.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import socket
 import stat
-import uuid
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from dbt_snapshot_plugin.model.errors import StoreError
+from dbt_snapshot_plugin.model.errors import CorruptRecordError, StoreError
+from dbt_snapshot_plugin.store.layout import STAGING
 
-STAGING = "staging"
+GRACE_SECONDS = 60
+DEAD_AFTER_SECONDS = 24 * 3600
+# What `link` answers on a file system without hard links (FAT, some network and FUSE mounts).
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV}
 
 
 class LocalBackend:
@@ -31,16 +35,17 @@ class LocalBackend:
     def put_new(self, key: str, data: bytes) -> bool:
         with self._writing(key):
             target = self._prepare(key)
-            if target.exists():
+            if self._is_file(target):
+                _sync_directory(target.parent)  # who built on it must not lose it in a power cut
                 return False
             temporary = self._write_temporary(data)
             try:
-                os.link(temporary, target)
+                self._link(temporary, target)
             except FileExistsError:
                 return False
             finally:
                 temporary.unlink(missing_ok=True)
-            _sync_directory(target.parent)
+                _sync_directory(target.parent)
             return True
 
     def put(self, key: str, data: bytes) -> None:
@@ -54,19 +59,19 @@ class LocalBackend:
 
     def get(self, key: str) -> bytes | None:
         with self._reading(key):
-            try:
-                descriptor = os.open(self._path(key), os.O_RDONLY | os.O_NOFOLLOW)
-            except (FileNotFoundError, NotADirectoryError):
+            path = self._path(key)
+            if not self._is_file(path):
                 return None
-            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-                os.close(descriptor)
-                raise IsADirectoryError(21, "a directory lies where a file should")
+            try:
+                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            except FileNotFoundError:
+                return None
             with os.fdopen(descriptor, "rb") as file:
                 return file.read()
 
     def exists(self, key: str) -> bool:
         with self._reading(key):
-            return self._path(key).exists()
+            return self._is_file(self._path(key))
 
     def names(self, prefix: str) -> Iterator[str]:
         found: list[str] = []
@@ -80,30 +85,47 @@ class LocalBackend:
             self._path(key).unlink(missing_ok=True)
 
     def sweep_staging(self) -> int:
-        """Removes temporary files whose writer is gone; says how many."""
+        """Removes temporary files whose writer is gone; says how many.
+
+        Nothing here is worth failing for: the files are in nobody's way.
+        """
         swept = 0
-        host = socket.gethostname()
         for name in self.names(STAGING):
-            owner, _, pid = name.partition("~")[0].rpartition("-")
-            if owner == host and pid.isdigit() and not _alive(int(pid)):
-                self.delete(f"{STAGING}/{name}")
-                swept += 1
+            with contextlib.suppress(StoreError, OSError):
+                if _is_dead(name, self._path(f"{STAGING}/{name}")):
+                    self.delete(f"{STAGING}/{name}")
+                    swept += 1
         return swept
 
     def _path(self, key: str) -> Path:
         """Refuses a key that leaves the root and a path that goes through a link."""
+        parts = key.split("/")
+        if any(part in {"", ".", ".."} or "\\" in part or "\0" in part for part in parts):
+            raise StoreError(f"the key {key!r} leaves the store", where=self.root)
         path = self._root
-        for part in key.split("/"):
-            if part in {"", ".", ".."} or "\\" in part or "\0" in part:
-                raise StoreError(f"the key {key!r} leaves the store", where=self.root)
+        for part in parts:
             path = path / part
-            if path.is_symlink():
-                raise StoreError(
+            mode = _mode(path)
+            if mode is None:
+                return self._root / key
+            if stat.S_ISLNK(mode):
+                raise CorruptRecordError(
                     "a symbolic link lies in the store; links are not followed",
                     where=str(path),
                     next_step="replace it with the file or directory itself",
                 )
         return path
+
+    def _is_file(self, path: Path) -> bool:
+        """False if nothing is there; anything but a plain file has no business in a store."""
+        mode = _mode(path)
+        if mode is not None and not stat.S_ISREG(mode):
+            raise CorruptRecordError(
+                "something else lies where a file of the store belongs",
+                where=str(path),
+                next_step="move it away",
+            )
+        return mode is not None
 
     def _prepare(self, key: str) -> Path:
         path = self._path(key)
@@ -111,9 +133,9 @@ class LocalBackend:
         return path
 
     def _write_temporary(self, data: bytes) -> Path:
-        directory = self._root / STAGING
+        directory = self._path(STAGING)
         _make_directories(directory, self._root)
-        path = directory / f"{socket.gethostname()}-{os.getpid()}~{uuid.uuid4().hex}"
+        path = directory / f"{os.uname().nodename}-{os.getpid()}~{os.urandom(16).hex()}"
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -124,6 +146,19 @@ class LocalBackend:
             path.unlink(missing_ok=True)
             raise
         return path
+
+    def _link(self, temporary: Path, target: Path) -> None:
+        try:
+            os.link(temporary, target)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            raise StoreError(
+                "the store's file system has no hard links, and without them a commit can't be "
+                f"all or nothing ({error.strerror})",
+                where=self.root,
+                next_step="set DBT_SNAPSHOT_ROOT to a directory on another one (ext4, xfs, …)",
+            ) from error
 
     @contextlib.contextmanager
     def _writing(self, key: str) -> Iterator[None]:
@@ -148,6 +183,14 @@ class LocalBackend:
             ) from None
 
 
+def _mode(path: Path) -> int | None:
+    """What lies there, links not followed; None if nothing does."""
+    try:
+        return os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 def _make_directories(path: Path, root: Path) -> None:
     """Creates what is missing and makes each new name durable in its parent."""
     missing = []
@@ -156,7 +199,7 @@ def _make_directories(path: Path, root: Path) -> None:
         missing.append(current)
         current = current.parent
     if not stat.S_ISDIR(current.stat().st_mode):
-        raise NotADirectoryError(20, "not a directory", str(current))
+        raise NotADirectoryError(errno.ENOTDIR, "not a directory", str(current))
     for directory in reversed(missing):
         directory.mkdir(exist_ok=True)
         if root in directory.parents or directory == root:
@@ -169,6 +212,19 @@ def _sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _is_dead(name: str, path: Path) -> bool:
+    """Whether the writer of a temporary file can't finish it any more.
+
+    One of this machine can be asked for, after a moment's grace because a container may share the
+    machine's name and not its process numbers; any other is taken for dead after a day.
+    """
+    age = time.time() - path.stat().st_mtime
+    owner, _, pid = name.partition("~")[0].rpartition("-")
+    if owner == os.uname().nodename and pid.isdecimal() and len(pid) <= 9:
+        return age > GRACE_SECONDS and not _alive(int(pid))
+    return age > DEAD_AFTER_SECONDS
 
 
 def _alive(pid: int) -> bool:

@@ -14,8 +14,12 @@ class Objects:
         self._backend = backend
 
     def put(self, data: bytes) -> ObjectRef:
+        """Stores the bytes once. A damaged copy is replaced: the right bytes are known here, and a
+        new snapshot must not rest on wrong ones."""
         sha = sha256_hex(data)
-        self._backend.put_new(object_key(sha), data)
+        key = object_key(sha)
+        if not self._backend.put_new(key, data) and self._backend.get(key) != data:
+            self._backend.put(key, data)
         return ObjectRef(sha256=sha, bytes=len(data))
 
     def get(self, ref: ObjectRef) -> bytes:
@@ -28,9 +32,9 @@ class Objects:
                 where=where,
                 next_step="restore it from a backup of the store",
             )
-        if sha256_hex(data) != ref.sha256:
+        if len(data) != ref.bytes or sha256_hex(data) != ref.sha256:
             raise CorruptRecordError(
-                "an object's bytes do not match its sha256",
+                "an object's bytes do not match its sha256 and length",
                 where=where,
                 next_step="restore it from a backup of the store",
             )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
-from dbt_snapshot_plugin.model.codec import Record, decode, encode
+from dbt_snapshot_plugin.model.codec import SignedRecord, decode, seal
 from dbt_snapshot_plugin.model.errors import StoreError
-from dbt_snapshot_plugin.model.manifest import FORMAT_VERSION, Manifest, check_version
+from dbt_snapshot_plugin.model.manifest import Manifest
 from dbt_snapshot_plugin.model.reference import Dataset, parse_reference, resolve_dataset
 from dbt_snapshot_plugin.store import layout
 from dbt_snapshot_plugin.store.backend import Backend
@@ -19,34 +20,40 @@ from dbt_snapshot_plugin.store.objects import Objects
 
 ROOT_VARIABLE = "DBT_SNAPSHOT_ROOT"
 DEFAULT_ROOT = ".dbt_snapshot"
+PRODUCT = "dbt-snapshot"
 
 
-class StoreFormat(Record, frozen=True, kw_only=True):
-    """The content of `store.json`."""
+class StoreFormat(SignedRecord, frozen=True, kw_only=True):
+    """The content of `store.json`: which format the store has."""
 
-    format_version: str
-    product: str = "dbt-snapshot"
+    product: str
 
 
 class Repository:
-    """Reading needs nothing but the directory; `prepare` is called before the first write."""
+    """Reading needs nothing but the directory and begins with `require`; `prepare` is called
+    before the first write. Both refuse a store of a format that this version can't know."""
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.objects = Objects(backend)
-        stored = backend.get(layout.STORE)
-        self.exists = stored is not None
+
+    @cached_property
+    def exists(self) -> bool:
+        """Whether there is a store; a damaged or unknown `store.json` raises."""
+        stored = self.backend.get(layout.STORE)
         if stored is not None:
-            where = f"{backend.root}/{layout.STORE}"
-            check_version(decode(stored, StoreFormat, where).format_version, where)
+            decode(stored, StoreFormat, f"{self.backend.root}/{layout.STORE}")
+        return stored is not None
 
     def prepare(self) -> None:
-        if isinstance(self.backend, LocalBackend):
-            self.backend.sweep_staging()
+        """Makes the store if there is none, and sweeps what killed writers left."""
         if not self.exists:
-            data = encode(StoreFormat(format_version=FORMAT_VERSION))
+            where = f"{self.backend.root}/{layout.STORE}"
+            _, data = seal(StoreFormat(product=PRODUCT), where)
             self.backend.put_new(layout.STORE, data)
             self.exists = True
+        if isinstance(self.backend, LocalBackend):
+            self.backend.sweep_staging()
 
     def require(self) -> None:
         """For commands that make no sense without a store."""
@@ -103,16 +110,20 @@ def find_root(
             where=chosen,
             next_step=f"set {ROOT_VARIABLE} to a directory",
         )
-    return base / Path(chosen).expanduser()
+    return base / os.path.expanduser(chosen)  # noqa: PTH111 - a user without a home is no error
 
 
 def open_repository(root: Path) -> Repository:
-    if root.exists() and not root.is_dir():
+    """The store in a directory, which need not exist yet; `require` says so if it must."""
+    try:
+        os.listdir(root)  # noqa: PTH208 - only to see whether it can be
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise StoreError(
-            "the store's root is a file, not a directory",
+            f"the store can't be read: {reason}",
             where=str(root),
-            next_step=f"choose another place with {ROOT_VARIABLE}",
-        )
-    if root.is_dir() and not os.access(root, os.R_OK | os.X_OK):
-        raise StoreError("the store can't be read: Permission denied", where=str(root))
+            next_step=f"check the path and its permissions, or set {ROOT_VARIABLE}",
+        ) from None
     return Repository(LocalBackend(root))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-import spark_profiler
 from spark_profiler.kernel import TableState
 from spark_profiler.model import ProfilerError
 from spark_profiler.types import SparkType, from_spark_json
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _MAX_FINAL_STATES = 16  # what the driver collects, however many partitions there were
 _STATE_COLUMN = "state"
+_PACKAGE = __name__.partition(".")[0]
 
 _shipping_lock = threading.Lock()
 _shipping = {"users": 0}
@@ -29,9 +31,11 @@ _shipping = {"users": 0}
 
 def dataframe_fields(df: Any) -> list[tuple[str, SparkType, bool]]:
     """(name, type, nullable) of every column."""
+    with _spark_errors():  # on Connect the plan is only analysed now
+        fields = df.schema.jsonValue()["fields"]
     return [
         (field["name"], from_spark_json(field["type"]), bool(field["nullable"]))
-        for field in df.schema.jsonValue()["fields"]
+        for field in fields
     ]
 
 
@@ -61,8 +65,8 @@ def profile_dataframe(df: Any, schema: TableSchema, positions: list[int]) -> Tab
 
 def _final_states(df: Any) -> int:
     """At most 16, and no more than the session uses for its own shuffles."""
-    shuffle = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200"))
-    return max(1, min(_MAX_FINAL_STATES, shuffle))
+    shuffle = str(df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200"))
+    return min(_MAX_FINAL_STATES, int(shuffle)) if shuffle.isdigit() else _MAX_FINAL_STATES
 
 
 def _partition_task(schema: TableSchema) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
@@ -100,29 +104,51 @@ def _ship_by_value() -> Iterator[None]:
     with _shipping_lock:
         _shipping["users"] += 1
         if _shipping["users"] == 1:
-            register_pickle_by_value(spark_profiler)
+            register_pickle_by_value(sys.modules[_PACKAGE])
     try:
         yield
     finally:
         with _shipping_lock:
             _shipping["users"] -= 1
             if _shipping["users"] == 0:
-                unregister_pickle_by_value(spark_profiler)
+                unregister_pickle_by_value(sys.modules[_PACKAGE])
 
 
 @contextmanager
 def _spark_errors() -> Iterator[None]:
     """Say in one line what Spark could not do; the trace stays in the cause."""
+    try:
+        yield
+    except _spark_failures() as error:
+        raise ProfilerError(
+            f"Spark could not read the table while profiling it: {_reason(str(error))}. Check "
+            "that `df.count()` works in the same session and that its Python workers have numpy "
+            "and pyarrow."
+        ) from error
+
+
+def _spark_failures() -> tuple[type[Exception], ...]:
+    """What pyspark raises: its own errors, and py4j's for Java ones that it does not know."""
     from pyspark.errors import PySparkException
 
     try:
-        yield
-    except PySparkException as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reasons = [line for line in lines if "Error: " in line and not line.startswith("at ")]
-        reason = (reasons or lines or [type(error).__name__])[0 if not reasons else -1]
-        raise ProfilerError(
-            f"Spark could not read the table while profiling it: {reason}. Check that "
-            "`df.count()` works in the same session and that its Python workers have numpy "
-            "and pyarrow."
-        ) from error
+        from py4j.protocol import Py4JError
+    except ImportError:  # the client that speaks Connect only comes without py4j
+        return (PySparkException,)
+    return (PySparkException, Py4JError)
+
+
+def _reason(text: str) -> str:
+    """The line of an error's text that says what happened.
+
+    A Python worker's error is the first line after its trace that is not indented. py4j's begins
+    with the call that it was made for, which says nothing; Spark's begins with what it has to say.
+    """
+    trace = text.rpartition("Traceback (most recent call last):\n")[2]
+    if trace != text:
+        lines = [line for line in trace.splitlines() if line and not line[0].isspace()]
+    else:
+        lines = [line.strip().removeprefix(": ") for line in text.splitlines() if line.strip()]
+        if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+            lines.pop(0)
+    return re.sub(r"^org\.apache\.spark\.\w+: ", "", lines[0]).rstrip(". ") if lines else "no text"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -13,7 +16,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from spark_profiler.model import ProfilerError
-from spark_profiler.types import SparkType, from_arrow, from_spark_json
+from spark_profiler.types import SparkType, UnknownTypeError, from_arrow, from_spark_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,17 +44,18 @@ def open_path(path: str | os.PathLike[str]) -> tuple[SchemaPairs, Iterator[pa.Re
 
     Directories are read whole, with hive partition directories (`day=2024-01-01/`) as columns;
     names that begin with `_` or `.` are ignored, as Spark does. Types come from Spark's own
-    schema where it wrote the files, otherwise from the files.
+    schema where it wrote the files, otherwise from the files; a partition column is an int,
+    bigint, double or date if all its values are, otherwise a string.
     """
     root = Path(path)
-    files = _data_files(root)
-    kind = _one_format(root, files)
     try:
+        files = _data_files(root)
+        kind = _one_format(root, files)
         dataset = _dataset(root, files, kind)
         types = {field.name: from_arrow(field.type) for field in dataset.schema}
         if kind == "parquet":
-            types.update(_parquet_types(files[0], types))
-    except (pa.ArrowException, OSError) as error:
+            types.update(_parquet_types(files, types))
+    except (pa.ArrowException, OSError, UnknownTypeError) as error:
         raise _unreadable(root, error) from error
     pairs = [(name, types[name].quoted_text) for name in dataset.schema.names]
     return pairs, _batches(root, dataset)
@@ -63,7 +67,8 @@ def _data_files(root: Path) -> list[Path]:
     if not root.is_dir():
         raise ProfilerError(f"{root} does not exist. Give a data file or a directory of them.")
     found: list[Path] = []
-    for folder, subfolders, names in os.walk(root):
+    # A folder that can't be listed is an error: without its rows the table is another one.
+    for folder, subfolders, names in os.walk(root, onerror=_raise, followlinks=True):
         subfolders[:] = sorted(name for name in subfolders if not _is_hidden(name))
         found += [Path(folder, name) for name in sorted(names) if not _is_hidden(name)]
     if not found:
@@ -72,6 +77,10 @@ def _data_files(root: Path) -> list[Path]:
             "Give the directory that the table's files are in."
         )
     return found
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _is_hidden(name: str) -> bool:
@@ -98,11 +107,8 @@ def _format_of(file: Path) -> str:
     known = _FORMATS.get(suffixes[-1]) if suffixes else None
     if known:
         return known
-    try:
-        with file.open("rb") as stream:
-            magic = stream.read(6)
-    except OSError as error:
-        raise _unreadable(file, error) from error
+    with file.open("rb") as stream:
+        magic = stream.read(6)
     if magic.startswith(b"PAR1"):
         return "parquet"
     if magic == b"ARROW1":
@@ -117,7 +123,7 @@ def _unreadable(path: Path, error: Exception) -> ProfilerError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return ProfilerError(
         f"{path} can't be read: {reason}. Check that the file is complete and of the format "
-        "that its name says."
+        "that its name says (JSON: one object per line)."
     )
 
 
@@ -131,33 +137,69 @@ def _dataset(root: Path, files: list[Path], kind: str) -> ds.Dataset:
         formats = {"csv": ds.CsvFileFormat, "json": ds.JsonFileFormat, "ipc": ds.IpcFileFormat}
         file_format = formats[kind]()
     base = root if root.is_dir() else root.parent
+    partitions = _partitions(base, files)
     options = ds.FileSystemFactoryOptions(
-        partition_base_dir=str(base),
-        partitioning=ds.HivePartitioning.discover() if root.is_dir() else None,
+        partition_base_dir=str(base), partitioning=ds.partitioning(partitions, flavor="hive")
     )
     factory = ds.FileSystemDatasetFactory(
         pafs.LocalFileSystem(), [str(file) for file in files], file_format, options
     )
-    return factory.finish(factory.inspect(promote_options="default", fragments=None))
+    fragments = factory.finish().get_fragments()
+    return factory.finish(
+        pa.unify_schemas([*(fragment.physical_schema for fragment in fragments), partitions])
+    )
 
 
-def _parquet_types(file: Path, found: dict[str, SparkType]) -> dict[str, SparkType]:
-    """Types as Spark declared them; INT96 without such a declaration is an instant."""
-    schema = pq.ParquetFile(file).schema
-    metadata = pq.read_schema(file).metadata or {}
-    types = {
-        column.path: SparkType("timestamp")
-        for column in (schema.column(i) for i in range(len(schema)))
-        if column.physical_type == "INT96" and column.path in found
-    }
-    if _SPARK_SCHEMA in metadata:
-        fields = json.loads(metadata[_SPARK_SCHEMA])["fields"]
+def _partitions(base: Path, files: list[Path]) -> pa.Schema:
+    """The partition columns that the folders below `base` name, typed as Spark infers them."""
+    values: dict[str, set[str]] = {}
+    for file in files:
+        for part in file.relative_to(base).parent.parts:
+            name, sign, value = part.partition("=")
+            if sign:
+                values.setdefault(unquote(name), set()).add(unquote(value))
+    return pa.schema((name, _partition_type(found)) for name, found in values.items())
+
+
+def _partition_type(values: set[str]) -> pa.DataType:
+    present = values - {"__HIVE_DEFAULT_PARTITION__"}
+    if not present:
+        return pa.string()
+    if all(re.fullmatch(r"-?[0-9]{1,19}", value) for value in present):
+        bits = max(int(value).bit_length() + 1 for value in present)
+        return pa.int32() if bits <= 32 else pa.int64() if bits <= 64 else pa.string()
+    if all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value) for value in present):
+        return pa.float64()
+    return pa.date32() if all(_is_date(value) for value in present) else pa.string()
+
+
+def _is_date(value: str) -> bool:
+    try:
+        return date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
+
+
+def _parquet_types(files: list[Path], found: dict[str, SparkType]) -> dict[str, SparkType]:
+    """Types as Spark declared them; INT96 without such a declaration is an instant.
+
+    Of every file, since a column may have been added later.
+    """
+    types: dict[str, SparkType] = {}
+    for file in files:
+        with pq.ParquetFile(file) as opened:
+            columns = [opened.schema.column(i) for i in range(len(opened.schema))]
+            declared = (opened.metadata.metadata or {}).get(_SPARK_SCHEMA, b'{"fields":[]}')
+        types.update(
+            (column.path, SparkType("timestamp"))
+            for column in columns
+            if column.physical_type == "INT96"
+        )
         types.update(
             (field["name"], from_spark_json(field["type"]))
-            for field in fields
-            if field["name"] in found
+            for field in json.loads(declared)["fields"]
         )
-    return types
+    return {name: spark_type for name, spark_type in types.items() if name in found}
 
 
 def _batches(root: Path, dataset: ds.Dataset) -> Iterator[pa.RecordBatch]:

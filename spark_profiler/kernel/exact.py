@@ -102,8 +102,16 @@ def _shift_exactly(value: int) -> int:
     return value >> _SPARE
 
 
-def square_root(value: Fraction) -> float:
-    """The correctly rounded square root of an exact value."""
+def as_double(value: Fraction) -> float | None:
+    """The nearest double, or None for a value beyond all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def square_root(value: Fraction) -> float | None:
+    """The correctly rounded square root of an exact value; None beyond the doubles."""
     if value == 0:
         return 0.0
     numerator, denominator = value.numerator, value.denominator
@@ -113,10 +121,11 @@ def square_root(value: Fraction) -> float:
     scaled, rest = divmod(numerator << shift, denominator)
     root = math.isqrt(scaled)
     inexact = rest != 0 or root * root != scaled
-    return float(Fraction((root << 1) | inexact, 1 << (shift // 2 + 1)))
+    return as_double(Fraction((root << 1) | inexact, 1 << (shift // 2 + 1)))
 
 
-def mean_and_deviation(count: int, total: Fraction, squares: Fraction) -> tuple[float, float]:
-    """Mean and population standard deviation, each rounded once from the exact value."""
-    variance = (squares * count - total * total) / (count * count)
-    return float(total / count), square_root(variance)
+def sample_deviation(count: int, total: Fraction, squares: Fraction) -> float | None:
+    """The standard deviation with n - 1, rounded once from the exact value; None below n = 2."""
+    if count < 2:
+        return None
+    return square_root((squares * count - total * total) / (count * (count - 1)))

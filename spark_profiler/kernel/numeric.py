@@ -10,8 +10,9 @@ import numpy as np
 from spark_profiler.canonical import sum_words
 from spark_profiler.kernel.exact import (
     DOUBLE_SCALE,
+    as_double,
     double_sums,
-    mean_and_deviation,
+    sample_deviation,
     sum_signed,
     sum_squares,
 )
@@ -99,16 +100,14 @@ def numeric_figures(tally: Tally, spark_type: SparkType) -> dict[str, object]:
     unit = _unit(spark_type)
     total = tally.get("sum_values", 0) * unit
     squares = tally.get("sum_squares", 0) * unit * unit
-    figures["mean"], figures["std"] = mean_and_deviation(count, total, squares)
-    for name, value in (
-        ("min", tally["min_value"]),
-        ("max", tally["max_value"]),
-        ("sum", tally.get("sum_values", 0)),
-    ):
-        shown = _shown(value, spark_type)
-        if shown is not None:
-            figures[name] = shown
-    return figures
+    figures |= {
+        "mean": as_double(total / count),
+        "std": sample_deviation(count, total, squares),
+        "min": _shown(tally["min_value"], spark_type),
+        "max": _shown(tally["max_value"], spark_type),
+        "sum": _shown(tally.get("sum_values", 0), spark_type),
+    }
+    return {name: figure for name, figure in figures.items() if figure is not None}
 
 
 def _unit(spark_type: SparkType) -> Fraction:
@@ -121,10 +120,7 @@ def _unit(spark_type: SparkType) -> Fraction:
 def _shown(value: int, spark_type: SparkType) -> int | float | str | None:
     """A double as a number (None when it overflows), a decimal as text, an int as fits JSON."""
     if spark_type.name in ("float", "double"):
-        try:
-            return float(Fraction(value, 1 << DOUBLE_SCALE))
-        except OverflowError:
-            return None
+        return as_double(Fraction(value, 1 << DOUBLE_SCALE))
     if spark_type.name == "decimal":
         return _decimal_text(value, spark_type.scale)
     return value if -(1 << 63) <= value < 1 << 63 else str(value)

@@ -59,13 +59,15 @@ def _tally_lengths(lengths: Positions) -> Tally:
 def _count_invalid(span: Bytes, starts: Positions, ends: Positions) -> int:
     """Values that are not valid UTF-8.
 
-    The whole span is decoded at once; if it is valid and no value begins inside a character, every
-    value is valid. Otherwise (also when a null's slot holds bytes) the values are tried singly.
+    The whole span is decoded at once; if it is valid and no value begins or ends inside a
+    character, every value is valid. (Both edges count: a null's slot between two values may hold
+    bytes that complete the first one.) Otherwise the values are tried singly.
     """
-    filled = starts[ends > starts]
-    if not ((span[filled] & 0xC0) == 0x80).any() and _is_utf8(span.tobytes()):
-        return 0
     raw = span.tobytes()
+    edges = np.concatenate((starts, ends))
+    inside = (span[edges[edges < len(span)]] & 0xC0) == 0x80
+    if not inside.any() and _is_utf8(raw):
+        return 0
     return sum(not _is_utf8(raw[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True))
 
 

@@ -22,13 +22,16 @@ _LEAVES = {
     pa.date32(): SparkType("date"),
     pa.date64(): SparkType("date"),
     pa.null(): SparkType("void"),
-    pa.string(): SparkType("string"),
-    pa.large_string(): SparkType("string"),
-    pa.string_view(): SparkType("string"),
-    pa.binary(): SparkType("binary"),
-    pa.large_binary(): SparkType("binary"),
-    pa.binary_view(): SparkType("binary"),
 }
+_STRINGS = ("string", "large_string", "string_view")
+_BINARIES = ("binary", "large_binary", "binary_view", "fixed_size_binary")
+_LISTS = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
+
+
+def is_any(arrow: pa.DataType, *names: str) -> bool:
+    """Whether it is one of these Arrow types; an old pyarrow does not know all of them."""
+    checks = (getattr(pa.types, f"is_{name}", None) for name in names)
+    return any(check(arrow) for check in checks if check is not None)
 
 
 def from_arrow(arrow: pa.DataType) -> SparkType:
@@ -40,7 +43,9 @@ def from_arrow(arrow: pa.DataType) -> SparkType:
         return from_arrow(arrow.value_type)
     if arrow in _LEAVES:
         return _LEAVES[arrow]
-    if is_type.is_fixed_size_binary(arrow):
+    if is_any(arrow, *_STRINGS):
+        return SparkType("string")
+    if is_any(arrow, *_BINARIES):
         return SparkType("binary")
     if is_type.is_timestamp(arrow):
         return SparkType("timestamp" if arrow.tz else "timestamp_ntz")
@@ -66,5 +71,4 @@ def _from_arrow_nested(arrow: pa.DataType) -> SparkType:
 
 def is_list_like(arrow: pa.DataType) -> bool:
     """Every layout of a list, maps apart."""
-    checks = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
-    return any(getattr(pa.types, f"is_{check}")(arrow) for check in checks)
+    return is_any(arrow, *_LISTS)

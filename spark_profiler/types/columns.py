@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_profiler.types.arrow import is_list_like
+from spark_profiler.types.arrow import is_any, is_list_like
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -86,28 +86,27 @@ def _mismatch(arrow: pa.DataType, spark_type: SparkType, why: str = "") -> TypeM
 
 
 def _undo_layout(array: pa.Array) -> pa.Array:
-    """Plain arrays out of chunks, extensions, dictionaries, runs and views."""
+    """Plain arrays out of extensions, dictionaries, runs and views."""
     arrow = array.type
-    if isinstance(array, pa.ChunkedArray):
-        return _undo_layout(array.combine_chunks())
     if isinstance(arrow, pa.BaseExtensionType):
         return _undo_layout(array.storage)
     if pa.types.is_dictionary(arrow):
         return _undo_layout(array.dictionary_decode())
     if pa.types.is_run_end_encoded(arrow):
         return _undo_layout(pc.run_end_decode(array))
-    if pa.types.is_string_view(arrow):
+    if is_any(arrow, "string_view"):
         return array.cast(pa.large_string())
-    if pa.types.is_binary_view(arrow) or pa.types.is_fixed_size_binary(arrow):
+    if is_any(arrow, "binary_view", "fixed_size_binary"):
         return array.cast(pa.large_binary())
-    views = (pa.types.is_list_view, pa.types.is_large_list_view, pa.types.is_fixed_size_list)
-    if any(is_view(arrow) for is_view in views):
+    if is_any(arrow, "fixed_size_list"):
         return array.cast(pa.large_list(arrow.value_type))
     return array
 
 
 def _read_plain(array: pa.Array, spark_type: SparkType) -> Column:
     name = spark_type.name
+    if pa.types.is_null(array.type) and spark_type.hashable:
+        return _only_nulls(spark_type, len(array))
     if name in ("string", "binary"):
         return _read_bytes(array, spark_type)
     if name in ("array", "map"):
@@ -121,6 +120,23 @@ def _read_plain(array: pa.Array, spark_type: SparkType) -> Column:
     if name in _TARGETS:
         return _read_fixed(array, spark_type)
     raise _mismatch(array.type, spark_type, "no encoding for this type")
+
+
+def _only_nulls(spark_type: SparkType, length: int) -> Column:
+    """What an Arrow array without a type is under the declared one."""
+    inner = 0 if spark_type.name in ("array", "map") else length
+    words = np.zeros(length, np.int64)
+    return Column(
+        type=spark_type,
+        length=length,
+        nulls=np.ones(length, np.bool_),
+        words=words,
+        high=words if spark_type.is_wide else None,
+        doubles=np.zeros(length) if spark_type.name in ("float", "double") else None,
+        offsets=np.zeros(length + 1, np.int64),
+        data=np.zeros(0, np.uint8),
+        children=tuple(_only_nulls(child, inner) for child in spark_type.children),
+    )
 
 
 def _common(array: pa.Array, spark_type: SparkType) -> dict[str, Any]:
@@ -139,8 +155,6 @@ def _bits(buffer: pa.Buffer | None, offset: int, length: int) -> npt.NDArray[np.
 def _null_mask(array: pa.Array) -> npt.NDArray[np.bool_] | None:
     if array.null_count == 0:
         return None
-    if pa.types.is_null(array.type):
-        return np.ones(len(array), np.bool_)
     return ~_bits(array.buffers()[0], array.offset, len(array))
 
 
@@ -159,7 +173,9 @@ def _same_family(arrow: pa.DataType, spark_type: SparkType) -> bool:
         return bool(pa.types.is_boolean(arrow))
     if name == "date":
         return bool(pa.types.is_date(arrow))
-    if name in ("float", "double"):
+    if name == "float":  # Arrow would round a wider one without a word
+        return is_any(arrow, "float16", "float32")
+    if name == "double":
         return bool(pa.types.is_floating(arrow))
     return bool(pa.types.is_integer(arrow))
 
@@ -241,6 +257,8 @@ def _read_entries(array: pa.Array, spark_type: SparkType) -> Column:
     is_map = pa.types.is_map(arrow)
     if is_map != (spark_type.name == "map") or not (is_map or is_list_like(arrow)):
         raise _mismatch(arrow, spark_type)
+    if is_any(arrow, "list_view", "large_list_view"):
+        return _read_list_view(array, spark_type)
     offsets = _offsets(array, np.int64 if pa.types.is_large_list(arrow) else np.int32)
     first, count = int(offsets[0]), int(offsets[-1] - offsets[0])
     parts = (array.keys, array.items) if is_map else (array.values,)
@@ -251,9 +269,24 @@ def _read_entries(array: pa.Array, spark_type: SparkType) -> Column:
     return Column(**_common(array, spark_type), offsets=offsets - first, children=children)
 
 
+def _read_list_view(array: pa.Array, spark_type: SparkType) -> Column:
+    """Lists in any order and overlapping: laid out anew. (pyarrow 26 casts a slice wrongly.)"""
+    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+    children = (read_column(array.flatten(), spark_type.children[0]),)
+    return Column(**_common(array, spark_type), offsets=offsets, children=children)
+
+
 def _read_struct(array: pa.Array, spark_type: SparkType) -> Column:
-    if not pa.types.is_struct(array.type) or array.type.num_fields != len(spark_type.children):
-        raise _mismatch(array.type, spark_type)
+    arrow = array.type
+    if not pa.types.is_struct(arrow):
+        raise _mismatch(arrow, spark_type)
+    names = spark_type.field_names
+    if len(names) != arrow.num_fields or (
+        len(set(names)) == len(names)  # Spark's Arrow writer renames fields that share a name
+        and names != tuple(field.name for field in arrow)
+    ):
+        raise _mismatch(arrow, spark_type, "the fields have other names or another order")
     children = tuple(
         read_column(array.field(i), child) for i, child in enumerate(spark_type.children)
     )

@@ -1,8 +1,9 @@
 """Spark types as small trees: from Spark's JSON, from a simpleString, and back to text.
 
 The tree is the one form that everything below works on. Spark's own JSON (a DataFrame's schema
-and the metadata of the parquet files it writes) is read without loss; a simpleString does not
-quote the names of struct fields, so names with `<>:,` in them need backticks to be read back.
+and the metadata of the parquet files it writes) is read without loss. A simpleString does not
+quote the names of struct fields: one with `:` or `,` in it is read the shortest way that makes
+sense, and one with `<` or `>` needs backticks.
 """
 
 from __future__ import annotations
@@ -50,9 +51,11 @@ _KINDS = {
     "binary": "binary",
     "boolean": "boolean",
 }
-_DECIMAL = re.compile(r"decimal(?:\(\s*(\d+)\s*(?:,\s*(-?\d+)\s*)?\))?")
+_DECIMAL = re.compile(r"decimal(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?")
 _TEXT = re.compile(r"(?:char|varchar|string)(?:\(\s*\d+\s*\))?(?:\s+collate\s+\S+)?")
 _PLAIN_NAME = re.compile(r"[^<>:,`]+")
+_QUOTED_NAME = re.compile(r"`((?:[^`]|``)*)`(?=:)")
+_WORD = re.compile(r"[^<>,:()]+(?:\([^()<>]*\))?[^<>,:()]*")
 _MAX_PRECISION = 38
 
 
@@ -130,8 +133,8 @@ def _leaf(text: str) -> SparkType:
         return SparkType("decimal", precision, scale)
     if _TEXT.fullmatch(lowered):
         return SparkType("string")
-    if not lowered:
-        raise UnknownTypeError("an empty type name")
+    if lowered in ("", "array", "map", "struct"):
+        raise UnknownTypeError(f"{word!r} is no whole Spark type: give the types inside it in <>")
     return SparkType(_JSON_NAMES.get(lowered, lowered))
 
 
@@ -215,27 +218,38 @@ class _Reader:
         while self.peek() != ">":
             if names:
                 self.expect(",")
-            names.append(self._read_name())
-            self.expect(":")
-            children.append(self.read_type())
+            name, child = self._read_field()
+            names.append(name)
+            children.append(child)
         return SparkType("struct", children=tuple(children), field_names=tuple(names))
 
     def _read_word(self) -> str:
-        found = re.compile(r"[^<>,:()]+(?:\([^()<>]*\))?[^<>,:()]*").match(
-            self.text, self.position
-        )
+        found = _WORD.match(self.text, self.position)
         if not found:
             raise self.error("a type name is missing")
         self.position = found.end()
         return found[0]
 
-    def _read_name(self) -> str:
-        quoted = re.compile(r"`((?:[^`]|``)*)`").match(self.text, self.position)
+    def _read_field(self) -> tuple[str, SparkType]:
+        quoted = _QUOTED_NAME.match(self.text, self.position)
         if quoted:
-            self.position = quoted.end()
-            return quoted[1].replace("``", "`")
-        plain = _PLAIN_NAME.match(self.text, self.position)
-        if not plain:
-            raise self.error("a field name is missing")
-        self.position = plain.end()
-        return plain[0]
+            self.position = quoted.end() + 1
+            return quoted[1].replace("``", "`"), self.read_type()
+        return self._read_unquoted_field()
+
+    def _read_unquoted_field(self) -> tuple[str, SparkType]:
+        """`name:type`, the name ending at the first colon that a whole type follows."""
+        start = self.position
+        failure = self.error("a field is `name:type`; put a name with < or > in backticks")
+        for mark in re.compile("[<>:]").finditer(self.text, start):
+            if mark[0] != ":":
+                break
+            self.position = mark.end()
+            try:
+                child = self.read_type()
+            except UnknownTypeError as error:
+                failure = error
+                continue
+            if self.peek() in (",", ">"):
+                return self.text[start : mark.start()], child
+        raise failure

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.spark_profiler.reference import data_sha
 from tests.spark_profiler.tables import thue_morse
@@ -16,7 +17,7 @@ GOLDEN = Path(__file__).parent / "golden" / "data_sha.json"
 A, B = (half.decode("ascii") for half in thue_morse(10))
 
 # (what it pins down, columns, rows); bytes are written as text in latin-1.
-CASES = [
+CASES: list[tuple[str, list[tuple[str, str]], list[tuple[Any, ...]]]] = [
     ("no rows", [("a", "bigint")], []),
     ("one null", [("a", "bigint")], [(None,)]),
     ("integers", [("a", "tinyint"), ("b", "bigint")], [(-128, 2**63 - 1), (127, -(2**63))]),
@@ -49,35 +50,30 @@ CASES = [
 ]
 
 
-def plain(type_text, value):
-    """Text becomes bytes, lists that stand for structs and map entries become tuples."""
+def plain(value: Any) -> Any:
+    """Text becomes bytes, at every depth."""
     if isinstance(value, str):
         return value.encode("latin-1")
     if isinstance(value, (list, tuple)):
-        items = [plain(type_text, item) for item in value]
-        return items if isinstance(value, list) else tuple(items)
+        return [plain(item) for item in value]
     return value
 
 
-def vectors():
+def vectors() -> list[dict[str, Any]]:
     return [
         {
             "name": name,
             "columns": [list(column) for column in columns],
             "rows": [list(row) for row in rows],
-            "data_sha": data_sha(
-                ALGO,
-                columns,
-                [tuple(plain("", value) for value in row) for row in rows],
-            ),
+            "data_sha": data_sha(ALGO, columns, plain(rows)),
         }
         for name, columns, rows in CASES
     ]
 
 
-def render():
+def render() -> str:
     lines = [json.dumps(vector, ensure_ascii=True) for vector in vectors()]
-    return '{"hash_algo": "%s", "vectors": [\n%s\n]}\n' % (ALGO, ",\n".join(lines))
+    return f'{{"hash_algo": "{ALGO}", "vectors": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
 if __name__ == "__main__":

@@ -9,9 +9,11 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
+from collections.abc import Sequence
+from typing import Any
 
 M64 = 2**64
-LANE = [
+LANE: list[dict[str, Any]] = [
     {
         "I": 0x9E3779B97F4A7C15,
         "s": (30, 27, 31),
@@ -27,28 +29,28 @@ LANE = [
 ]
 
 
-def mix(lane, x):
+def mix(lane: int, x: int) -> int:
     constants = LANE[lane]
     s1, s2, s3 = constants["s"]
     x = (x + constants["I"]) % M64
     x = ((x ^ (x >> s1)) * constants["A"]) % M64
     x = ((x ^ (x >> s2)) * constants["B"]) % M64
-    return x ^ (x >> s3)
+    return int(x ^ (x >> s3))
 
 
-def key(lane, use, index):
+def key(lane: int, use: int, index: int) -> int:
     return mix(lane, mix(lane, use) + index)
 
 
-def double_bits(value):
+def double_bits(value: float) -> int:
     if math.isnan(value):
         return 0x7FF8000000000000
     if value == 0:
         return 0
-    return struct.unpack("<Q", struct.pack("<d", value))[0]
+    return int(struct.unpack("<Q", struct.pack("<d", value))[0])
 
 
-def split(inner):
+def split(inner: str) -> list[str]:
     """Split at the commas that are not inside brackets."""
     parts, depth, start = [], 0, 0
     for i, mark in enumerate(inner):
@@ -59,15 +61,15 @@ def split(inner):
     return [*parts, inner[start:]] if inner else []
 
 
-def bytes_cell(lane, raw):
+def bytes_cell(lane: int, raw: bytes) -> int:
     padded = raw + b"\0" * (-len(raw) % 8)
     words = struct.unpack(f"<{len(padded) // 8}Q", padded)
     total = sum(mix(lane, word + key(lane, 2, k)) for k, word in enumerate(words))
     return mix(lane, total + key(lane, 3, len(raw)))
 
 
-def decimal_cell(lane, type_text, unscaled):
-    precision = int(type_text[len("decimal(") :].split(",")[0])
+def decimal_cell(lane: int, type_text: str, unscaled: int) -> int:
+    precision = int(type_text[len("decimal(") :].split(",", maxsplit=1)[0])
     if precision <= 18:
         return mix(lane, unscaled % M64)
     both = unscaled % 2**128
@@ -75,7 +77,7 @@ def decimal_cell(lane, type_text, unscaled):
     return mix(lane, sum(mix(lane, w + key(lane, 4, k)) for k, w in enumerate(words)))
 
 
-def nested_cell(lane, type_text, value):
+def nested_cell(lane: int, type_text: str, value: Any) -> int:
     name, inner = type_text[:-1].split("<", 1)
     if name == "array":
         cells = [cell(lane, inner, item) for item in value]
@@ -95,7 +97,7 @@ def nested_cell(lane, type_text, value):
     return mix(lane, total + key(lane, 9, len(value)))
 
 
-def cell(lane, type_text, value):
+def cell(lane: int, type_text: str, value: Any) -> int:
     if value is None:
         return M64 - 1
     if type_text in ("string", "binary"):
@@ -109,15 +111,15 @@ def cell(lane, type_text, value):
     return mix(lane, int(value) % M64)
 
 
-def row_hash(lane, types, row):
+def row_hash(lane: int, types: Sequence[str], row: Sequence[Any]) -> int:
     cells = [cell(lane, t, v) for t, v in zip(types, row, strict=True)]
     return mix(lane, sum(h * (key(lane, 1, c) | 1) for c, h in enumerate(cells)) % M64)
 
 
-def data_sha(algo, columns, rows):
+def data_sha(algo: str, columns: Sequence[Sequence[str]], rows: Sequence[Sequence[Any]]) -> str:
     """`columns`: (name, type) pairs; `rows`: tuples of plain values."""
 
-    def counted(text):
+    def counted(text: str) -> bytes:
         raw = text.encode()
         return struct.pack("<Q", len(raw)) + raw
 

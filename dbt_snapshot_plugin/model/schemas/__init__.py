@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
+from dbt_snapshot_plugin.model.codec import FORMAT_VERSION, SignedRecord
 from dbt_snapshot_plugin.model.events import Event
-from dbt_snapshot_plugin.model.manifest import FORMAT_VERSION, Manifest
+from dbt_snapshot_plugin.model.manifest import Manifest
 from dbt_snapshot_plugin.model.qa import QaStatus
 from spark_profiler.model import Profile
 
@@ -22,11 +23,16 @@ _TITLES = {
     "snapshot": "A dataset snapshot as people get it: manifest, profile and QA joined",
 }
 _REFERENCES = "#/$defs/{name}"
+_SHA256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 
 def build_schemas() -> dict[str, dict[str, Any]]:
     """Every schema by its name, made from the types."""
-    types = {"manifest": Manifest, "event": Event, "profile": Profile}
+    types: dict[str, type[msgspec.Struct]] = {
+        "manifest": Manifest,
+        "event": Event,
+        "profile": Profile,
+    }
     made = {name: _inlined(kind) for name, kind in types.items()}
     made["snapshot"] = _joined()
     return {
@@ -57,7 +63,12 @@ def load_schema(name: str) -> dict[str, Any]:
 def _inlined(kind: type[msgspec.Struct]) -> dict[str, Any]:
     """The record itself at the top, the types that it uses under `$defs`."""
     _, parts = msgspec.json.schema_components([kind], ref_template=_REFERENCES)
-    return {**parts.pop(kind.__name__), "$defs": parts}
+    top = parts.pop(kind.__name__)
+    if issubclass(kind, SignedRecord):  # `sign` fills these in, so a stored record has them
+        sealed = {"format_version": {"type": "string"}, "record_sha256": _SHA256}
+        top["properties"].update(sealed)
+        top["required"] = sorted({*top["required"], *sealed})
+    return {**top, "$defs": parts}
 
 
 def _joined() -> dict[str, Any]:
