@@ -154,7 +154,7 @@ class Profile(Record, frozen=True, kw_only=True):
 
     def to_json(self) -> bytes:
         """JSON bytes with sorted keys: equal profiles have equal bytes."""
-        return msgspec.json.encode(self, order="deterministic")
+        return msgspec.json.encode(self, order="sorted")
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Profile:

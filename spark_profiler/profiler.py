@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
@@ -110,14 +111,16 @@ def profile_arrow(
     state = TableState.zero(table)
     names = [field.name for field in fields]
     for batch in _as_batches(batches):
+        aligned = _aligned(batch, names)
+        if not positions:  # nothing to read; what a batch of no columns has for rows is unsure
+            state.rows += batch.num_rows
+            continue
         try:
-            state.update(_aligned(batch, names).select(positions))
+            state.update(aligned.select(positions))
         except TypeMismatchError as error:
             raise ProfilerError(
                 f"{error}. Declare the column with the type that its values have."
             ) from error
-        if not positions:
-            state.rows += batch.num_rows
     return _finish(fields, state, options)
 
 
@@ -180,7 +183,7 @@ def _check(fields: list[Field], options: ProfileOptions) -> None:
     names = [field.name for field in fields]
     if not names:
         raise ProfilerError("the table has no columns. Profile a table with at least one column.")
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ProfilerError(
             f"the table has several columns named {', '.join(map(repr, twice))}. "

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from dbt_snapshot_plugin.model.codec import Record, SignedRecord
 from dbt_snapshot_plugin.model.fields import Name, Seq, Sha256, Time, Uuid
 from dbt_snapshot_plugin.model.ids import parse_time
+from dbt_snapshot_plugin.model.manifest import SourceFiles
 from dbt_snapshot_plugin.model.qa import Evidence
 
 SKIPPED = "skipped"  # dbt's status of a node that it did not build
@@ -44,6 +45,8 @@ class BuildEnded(Record, frozen=True, kw_only=True, tag_field="kind", tag="build
     metadata_sha: Sha256 | None = None
     data_sha: Sha256 | None = None
     invocation_id: str | None = None
+    source_files: SourceFiles | None = None
+    """The relation's files as this build left them: an equal rebuild writes other files."""
     description: str | None = None
     tags: dict[str, str] | None = None
     metadata: dict[str, Any] | None = None

@@ -199,23 +199,25 @@ def _uncaptured(span: Span) -> Unplaced:
 
 def compare(
     manifest: Manifest,
+    files_then: SourceFiles | None,
     judged_rows: int | None,
     live: Callable[[], SourceFiles | None] | None,
 ) -> tuple[Compared, str | None]:
     """What was compared with the snapshot, and why the result is not about its data, or None.
 
-    `live` lists the relation's files; None where the snapshot is not HEAD, so that the relation
-    is expected to hold something else by now.
+    `files_then` are the relation's files as the judged build left them: an equal rebuild writes
+    other files than the manifest's, and no new snapshot. `live` lists the files that are there
+    now; None where that build was not the last one, so that they are expected to be others.
     """
     rows = judged_rows is not None and manifest.num_rows is not None
     if rows and judged_rows != manifest.num_rows:
         told = f"it judged {judged_rows:,} rows, snapshot {manifest.seq} has {manifest.num_rows:,}"
         return "rows", f"{told}: not this data"
-    files = live() if live is not None and manifest.source_files is not None else None
+    files = live() if live is not None and files_then is not None else None
     if files is None:
         return ("rows" if rows else "not_compared"), None
     compared: Compared = "rows+listing" if rows else "listing"
-    if files != manifest.source_files:
+    if files != files_then:
         return compared, (
             f"the relation's files are no longer those of snapshot {manifest.seq}: "
             "something else than a recorded build has written to it"

@@ -12,7 +12,7 @@ from dbt_snapshot_plugin.model.errors import CaptureError
 from dbt_snapshot_plugin.model.events import Outcome
 from dbt_snapshot_plugin.model.graph import Graph, Node
 from dbt_snapshot_plugin.model.ids import new_id
-from dbt_snapshot_plugin.model.manifest import Manifest
+from dbt_snapshot_plugin.model.manifest import Manifest, SourceFiles
 from dbt_snapshot_plugin.model.qa import State, fold
 from dbt_snapshot_plugin.model.reference import Dataset
 from dbt_snapshot_plugin.ops.draft import Draft, RunFacts
@@ -34,6 +34,7 @@ class Captured:
     num_rows: int | None = None
     num_columns: int | None = None
     qa_state: State | None = None
+    source_files: SourceFiles | None = None
     reason: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -114,5 +115,6 @@ def _commit(
         num_rows=manifest.num_rows,
         num_columns=manifest.num_columns,
         qa_state=fold(repository.events(dataset).evidence(), manifest.data_sha).state,
+        source_files=seen.source_files,
         warnings=warnings,
     )

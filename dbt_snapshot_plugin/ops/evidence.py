@@ -10,7 +10,7 @@ import msgspec
 from dbt_snapshot_plugin.bridges.gx_results import Check, GxResult, Subject
 from dbt_snapshot_plugin.model.ids import format_time
 from dbt_snapshot_plugin.model.manifest import Manifest
-from dbt_snapshot_plugin.model.qa import Basis, Code, Counts, Evidence
+from dbt_snapshot_plugin.model.qa import Code, Counts, Evidence
 from dbt_snapshot_plugin.ops.binding import Compared, Placed, Times, Unplaced, compare, place
 from dbt_snapshot_plugin.ops.desk import Desk, Desks
 from dbt_snapshot_plugin.ops.mapping import Mapped, Unmapped
@@ -54,7 +54,7 @@ def bind(
         moved = desks.moved_below(manifest, since, times)
         if moved is not None:
             return _doubt(base, "stale", moved)
-    return _against_snapshot(base, result, desk, manifest, placed.basis)
+    return _against_snapshot(base, result, desk, manifest, placed)
 
 
 def alone(result: GxResult, report: str, now: dt.datetime) -> Evidence:
@@ -121,21 +121,24 @@ def _elsewhere(subject: Subject, twins: list[Desk]) -> Unmapped | None:
 
 
 def _against_snapshot(
-    base: Evidence, result: GxResult, desk: Desk, manifest: Manifest, basis: Basis
+    base: Evidence, result: GxResult, desk: Desk, manifest: Manifest, placed: Placed
 ) -> Evidence:
     """The last check: numbers that the result and the snapshot must agree on."""
     compared: Compared
+    ended = placed.span.build.ended
+    is_last = placed.span is desk.spans[0] and manifest.seq == desk.head_seq
     compared, mismatch = compare(
         manifest,
+        ended.source_files if ended is not None else None,
         None if result.subject.partial else result.judged_rows,
-        (lambda: desk.live) if manifest.seq == desk.head_seq else None,
+        (lambda: desk.live) if is_last else None,
     )
     if mismatch is not None:
         return _doubt(base, "stale", mismatch, compared=compared)
     return msgspec.structs.replace(
         base,
         data_sha=manifest.data_sha,
-        basis=basis,
+        basis=placed.basis,
         compared=compared,
         counts=_on_rows(result, manifest.num_rows),
     )

@@ -168,6 +168,7 @@ class Recorder:
             snapshot_id=captured.snapshot_id,
             metadata_sha=captured.metadata_sha,
             data_sha=captured.data_sha,
+            source_files=captured.source_files,
             invocation_id=self.invocation.invocation_id,
             description=node.description,
             tags=dict.fromkeys(node.tags, ""),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,8 +123,8 @@ def _format_of(file: Path) -> str:
 def _unreadable(path: Path, error: Exception) -> ProfilerError:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return ProfilerError(
-        f"{path} can't be read: {reason}. Check that the file is complete and of the format "
-        "that its name says (JSON: one object per line)."
+        f"{path} can't be read: {reason.rstrip('.')}. Check that the file is complete and of the "
+        "format that its name says (JSON: one object per line)."
     )
 
 
@@ -131,7 +132,10 @@ def _dataset(root: Path, files: list[Path], kind: str) -> ds.Dataset:
     """All files under one schema; a file whose types contradict the others is an error."""
     if kind == "parquet":  # Spark writes INT96, which wraps outside 1677-2262 as nanoseconds
         file_format = ds.ParquetFileFormat(
-            read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")
+            read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"),
+            default_fragment_scan_options=ds.ParquetFragmentScanOptions(
+                page_checksum_verification=True
+            ),
         )
     else:
         formats = {"csv": ds.CsvFileFormat, "json": ds.JsonFileFormat, "ipc": ds.IpcFileFormat}
@@ -144,10 +148,15 @@ def _dataset(root: Path, files: list[Path], kind: str) -> ds.Dataset:
     factory = ds.FileSystemDatasetFactory(
         pafs.LocalFileSystem(), [str(file) for file in files], file_format, options
     )
-    fragments = factory.finish().get_fragments()
-    return factory.finish(
-        pa.unify_schemas([*(fragment.physical_schema for fragment in fragments), partitions])
-    )
+    schemas = [file_format.inspect(str(file), pafs.LocalFileSystem()) for file in files]
+    for schema in schemas:
+        twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
+        if twice:
+            raise ProfilerError(
+                f"{root} has several columns named {', '.join(map(repr, twice))}. "
+                "Rename them, so that every name is there once."
+            )
+    return factory.finish(pa.unify_schemas([*schemas, partitions]))
 
 
 def _partitions(base: Path, files: list[Path]) -> pa.Schema:
@@ -166,8 +175,10 @@ def _partition_type(values: set[str]) -> pa.DataType:
     if not present:
         return pa.string()
     if all(re.fullmatch(r"-?[0-9]{1,19}", value) for value in present):
-        bits = max(int(value).bit_length() + 1 for value in present)
-        return pa.int32() if bits <= 32 else pa.int64() if bits <= 64 else pa.string()
+        bits = max(
+            (int(value) if value[0] != "-" else ~int(value)).bit_length() for value in present
+        )
+        return pa.int32() if bits < 32 else pa.int64() if bits < 64 else pa.string()
     if all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", value) for value in present):
         return pa.float64()
     return pa.date32() if all(_is_date(value) for value in present) else pa.string()

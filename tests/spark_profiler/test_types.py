@@ -101,7 +101,7 @@ ODD_NAMES = [
     ("struct<:int>", ("",)),
     ("struct<x:y:int>", ("x:y",)),
     ("struct<a,b:int>", ("a,b",)),
-    ("struct<a:b,c:d:int,e:string>", ("a:b,c:d", "e")),
+    ("struct<a:1:2:int,e:string>", ("a:1:2", "e")),
     ("struct<`a``b`:int,`x:y`:int>", ("a`b", "x:y")),
     ("struct<`a<b>`:struct<`:`:int>>", ("a<b>",)),
     ("struct<a:struct<x:y:int>,b:int>", ("a", "b")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def test_a_commit_is_durable_before_it_is_reported(
     fsync, link = os.fsync, os.link
 
     def spy_fsync(descriptor: int) -> None:
-        kind = "directory" if os.path.isdir(f"/proc/self/fd/{descriptor}") else "file"
+        kind = "directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
         steps.append(f"sync {kind}")
         fsync(descriptor)
 

@@ -1,0 +1,85 @@
+"""What the DataFrame feed does by itself, with no JVM."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from spark_profiler import ProfilerError, profile
+from spark_profiler.feeds import dataframe
+from spark_profiler.feeds.dataframe import _final_states, _reason
+
+TRACE = """
+  An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "worker.py", line 1, in main
+    first()
+pandas.errors.Unlucky: one
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "worker.py", line 5, in main
+    process()
+    ^^^^^^^^^
+my.Failure: two
+  with a second line
+
+\tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
+"""
+JAVA = """An error occurred while calling o283.collectToPython.
+: org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Error while reading file x.
+\tat org.apache.spark.Foo.bar(Foo.scala:1)
+Caused by: java.io.IOException: Error: deep down
+"""
+SPARK = """[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012
+== DataFrame ==
+"__truediv__" was called from
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (TRACE, "my.Failure: two"),
+        (JAVA, "[FAILED_READ_FILE.NO_HINT] Error while reading file x"),
+        (SPARK, "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012"),
+        ("An error occurred while calling o1.count", "An error occurred while calling o1.count"),
+        ("\n", "no text"),
+        ("", "no text"),
+        ("Traceback (most recent call last):\n  File", "no text"),
+    ],
+)
+def test_the_line_that_says_what_happened(text: str, reason: str) -> None:
+    assert _reason(text) == reason
+
+
+@pytest.mark.parametrize(("setting", "states"), [("200", 16), ("3", 3), ("auto", 16)])
+def test_the_number_of_final_states(setting: str, states: int) -> None:
+    """Databricks sets the number of shuffle partitions to `auto`."""
+    conf = SimpleNamespace(get=lambda name, default: setting)
+    df = SimpleNamespace(sparkSession=SimpleNamespace(conf=conf))
+    assert _final_states(df) == states
+
+
+def test_a_schema_that_fails_is_no_trace_either() -> None:
+    """On Connect a plan is only analysed when its schema is asked for."""
+
+    class Lazy:
+        @property
+        def schema(self) -> Any:
+            raise PySparkException("[TABLE_OR_VIEW_NOT_FOUND] no `t`.\nSome hint")
+
+    with pytest.raises(ProfilerError, match=r"TABLE_OR_VIEW_NOT_FOUND\] no `t`\. Check"):
+        profile(Lazy())
+
+
+def test_a_spark_client_without_py4j(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    assert len(dataframe._spark_failures()) == 2
+    monkeypatch.setitem(sys.modules, "py4j.protocol", None)
+    assert dataframe._spark_failures() == (PySparkException,)
