@@ -9,6 +9,7 @@ BOOTSTRAP := $(PYTHON) scripts/bootstrap.py
 RUN := $(BOOTSTRAP) $(BOOTSTRAP_FLAGS) run --
 # Linting and building need no Java, so they never install it.
 RUN_NO_JAVA := $(BOOTSTRAP) --no-java run --
+RUN_BROWSER := $(BOOTSTRAP) $(BOOTSTRAP_FLAGS) --with-chromium run --
 TYPED := $(wildcard dbt_snapshot_plugin spark_profiler scripts benchmarks tests)
 BENCHMARKS := $(sort $(wildcard benchmarks/bench_*.py))
 
@@ -41,7 +42,7 @@ test: ## Run all tests but the slow ones (PYTEST_ARGS="-k name" narrows them)
 	@$(RUN) python -m pytest -m "not slow" $(PYTEST_ARGS)
 
 test-long: ## Run the slow tests; a skipped one is a failure
-	@$(RUN) python -m pytest -m slow -p tests.plugins.no_skip $(PYTEST_ARGS)
+	@$(RUN_BROWSER) python -m pytest -m slow -p tests.plugins.no_skip $(PYTEST_ARGS)
 
 schema: ## Write the published JSON Schemas anew from the types
 	@$(RUN_NO_JAVA) python scripts/make_schemas.py

@@ -19,25 +19,37 @@ MARKER = "dbt_snapshot::1::"
 SWITCH = "DBT_SNAPSHOT_ENABLED"
 _BUILDING = frozenset({"run", "build", "seed", "snapshot", "retry"})
 _CAPTURED = frozenset({"model", "seed", "snapshot"})
+_DECORATED = frozenset({"manifest.json", "catalog.json"})
 _OFF = frozenset({"false", "0", "no", "off"})
 
 
 class DatasetSnapshots(dbtPlugin):
     """Captures a dataset snapshot of every node that asks for one."""
 
+    _listener: Listener | None = None
+
     def initialize(self) -> None:
-        """Runs at every dbt command, so it does nothing but listen."""
+        """Runs at every dbt command, so it does nothing but listen.
+
+        An error in here would end every dbt command of this environment.
+        """
         if os.environ.get(SWITCH, "").strip().lower() in _OFF:
             return
-        from dbt_common.events.event_manager_client import add_callback_to_manager
+        try:
+            from dbt_common.events.event_manager_client import add_callback_to_manager
 
-        self._listener = Listener()
-        add_callback_to_manager(self._listener)
+            from dbt_snapshot_plugin.bridges.dbt_host import given_manifest
+
+            listener = Listener(given_manifest())
+            add_callback_to_manager(listener)
+            self._listener = listener
+        except Exception as error:  # noqa: BLE001 - see above
+            sys.stderr.write(f"dbt-snapshot is off: {type(error).__name__}: {error}\n")
 
     @dbt_hook  # type: ignore[untyped-decorator]
     def get_manifest_artifacts(self, manifest: Any) -> dict[str, Any]:
-        """dbt's only way to hand over the graph in memory; no artifact of ours comes back."""
-        if hasattr(self, "_listener"):
+        """dbt's public way to hand over the graph in memory; no artifact of ours comes back."""
+        if self._listener is not None:
             self._listener.manifest = manifest
         return {}
 
@@ -45,8 +57,9 @@ class DatasetSnapshots(dbtPlugin):
 class Listener:
     """Translates dbt's events; lives for one dbt command."""
 
-    def __init__(self) -> None:
+    def __init__(self, given_manifest: Callable[[], Any]) -> None:
         self.manifest: Any = None
+        self._given_manifest = given_manifest
         self._lock = threading.Lock()
         self._hook: Any = None
         self._complaints: set[str] = set()
@@ -78,19 +91,20 @@ class Listener:
                 sys.stderr.write(f"dbt-snapshot: {type(error).__name__}: {error}\n")
 
     def _complain(self, error: Exception) -> None:
-        from dbt_snapshot_plugin.model.errors import SnapshotError
+        from dbt_snapshot_plugin.ops.recorder import explain
 
-        known = isinstance(error, SnapshotError)
-        text = str(error) if known else f"internal error: {type(error).__name__}: {error}"
-        self._warn(f"no dataset snapshot: {text}", about=text)
+        text = explain(error)
+        self._warn(text, about=text)
 
     def _warn(self, text: str, about: str) -> None:
         """One cause that hits every model (a store that can't be written) is explained once."""
         from dbt_snapshot_plugin.bridges.dbt_host import say
 
-        if about in self._complaints:
+        with self._lock:
+            is_known = about in self._complaints
+            self._complaints.add(about)
+        if is_known and "\n" in about:
             text = text.replace(about, about.splitlines()[0] + " (as above)")
-        self._complaints.add(about)
         say(f"dbt-snapshot  {text}", warning=True)
 
     def _node_started(self, message: Any) -> None:
@@ -121,7 +135,7 @@ class Listener:
         captured, name = finished.captured, data.node_info.node_name
         line = capture_line(name, captured, finished.seconds, PLAIN)
         if captured.outcome == "failed":
-            self._warn(line, about=captured.reason or "")
+            self._warn(line, about=captured.reason)
         else:
             say(f"dbt-snapshot  {line}")
         for warning in captured.warnings:
@@ -136,38 +150,43 @@ class Listener:
         from dbt_snapshot_plugin.report.run_lines import summary_line
 
         results = [finished.captured for finished in self._hook.finished]
-        say(f"dbt-snapshot  {summary_line(results, self._hook.recorder.repository.backend.root)}")
+        say(f"dbt-snapshot  {summary_line(results, self._hook.root)}")
 
     def _artifact_written(self, message: Any) -> None:
         """`docs generate` just wrote a file that its page is made of."""
         path = Path(message.data.artifact_path)
-        if path.name not in ("manifest.json", "catalog.json"):
+        if path.name not in _DECORATED or self._command() != "generate":
             return
-        from dbt_snapshot_plugin.bridges.dbt_host import current_invocation, current_target
-
-        if current_invocation().command != "generate":
-            return
+        from dbt_snapshot_plugin.bridges.dbt_host import current_target
         from dbt_snapshot_plugin.ops.docs import decorate_artifact
-        from dbt_snapshot_plugin.ops.recorder import project_env, project_root
-        from dbt_snapshot_plugin.store.repository import open_repository
+        from dbt_snapshot_plugin.ops.settings import Settings
+        from dbt_snapshot_plugin.report.docs import decorate_catalog, decorate_manifest
 
-        target = current_target()
-        repository = open_repository(project_root(target))
-        decorate_artifact(path.absolute(), repository, project_env(target))
+        decorate = decorate_catalog if path.name == "catalog.json" else decorate_manifest
+        settings = Settings(current_target(), os.environ)
+        for problem in decorate_artifact(path.absolute(), settings, decorate):
+            self._warn(f"dbt docs: {problem}", about=problem)
 
-    def _is_building(self) -> bool:
+    @staticmethod
+    def _command() -> str:
         from dbt_snapshot_plugin.bridges.dbt_host import current_invocation
 
-        return current_invocation().command in _BUILDING
+        return current_invocation().command
+
+    def _is_building(self) -> bool:
+        return self._command() in _BUILDING
 
     def _open_hook(self) -> Any:
         with self._lock:
             if self._hook is None:
                 from dbt_snapshot_plugin.bridges.dbt_host import current_target
                 from dbt_snapshot_plugin.ops.hook import Hook
-                from dbt_snapshot_plugin.ops.recorder import fails_on_error
+                from dbt_snapshot_plugin.ops.settings import as_written
 
-                self._hook = Hook(self._make_recorder, lambda: fails_on_error(current_target()))
+                self._hook = Hook(
+                    self._make_recorder,
+                    lambda key: as_written(current_target(), os.environ, key),
+                )
             return self._hook
 
     def _make_recorder(self) -> Any:
@@ -178,13 +197,15 @@ class Listener:
         from dbt_snapshot_plugin.ops.recorder import Recorder
 
         target = current_target()
-        if self.manifest is not None:
-            graph = graph_from_memory(self.manifest)
-        else:  # --no-write-json, or a manifest that was handed to dbtRunner
-            graph = read_graph(target.target_dir / MANIFEST)
+        manifest = self.manifest or self._given_manifest()
+        graph = (
+            graph_from_memory(manifest)
+            if manifest is not None
+            else read_graph(target.target_dir / MANIFEST)
+        )
         recorder = Recorder(target, graph, current_invocation())
         write_context(recorder.context())
-        for note in recorder.notes:
+        for note in recorder.settings.notes:
             say(f"dbt-snapshot  {note}", warning=True)
         return recorder
 

@@ -22,10 +22,17 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "example_project"
 DEFAULT_HOME = ROOT / ".demo"
 LEFTOVERS = shutil.ignore_patterns(
-    "target", "logs", "raw", ".spark", ".dbt_snapshot", "dbt_packages", "uncommitted", "__pycache__"
+    "target",
+    "logs",
+    "raw",
+    ".spark",
+    ".dbt_snapshot",
+    "dbt_packages",
+    "uncommitted",
+    "__pycache__",
 )
 # What of dbt's output a reader of the story needs; the rest is in logs/dbt.log.
-SHOWN = frozenset({"Note", "RunResultError", "RunResultFailure", "StatsLine"})
+SHOWN = frozenset({"RunResultError", "RunResultFailure", "StatsLine"})
 
 
 class StoryError(Exception):
@@ -60,7 +67,9 @@ class Demo:
         def invoke(given: Sequence[str]) -> int:
             from dbt.cli.main import dbtRunner
 
-            return 0 if dbtRunner(callbacks=[show_event]).invoke(["--quiet", *given]).success else 1
+            return (
+                0 if dbtRunner(callbacks=[show_event]).invoke(["--quiet", *given]).success else 1
+            )
 
         self._run("dbt", arguments, invoke, 0)
 
@@ -97,8 +106,9 @@ class Demo:
 
 
 def show_event(event: Any) -> None:
-    if event.info.name in SHOWN and event.info.msg.strip():
-        print(f"  {event.info.msg}", flush=True)
+    name, text = event.info.name, event.info.msg.strip()
+    if name in SHOWN or (name == "Note" and text.startswith("dbt-snapshot")):
+        print(f"  {text}", flush=True)
 
 
 def tell(demo: Demo) -> None:
@@ -157,14 +167,14 @@ def tell(demo: Demo) -> None:
 
 
 def close(demo: Demo) -> None:
-    here = Path(os.environ.get("PWD", str(ROOT)))
-    place = os.path.relpath(demo.project, here)
     page = demo.project / "target" / "static_index.html"
+    store = demo.project / ".dbt_snapshot"
+    program = ROOT / ".venv" / "bin" / "dbt-snapshot"
     print(
         "=" * 100 + "\nThe story is told. What to look at now:\n"
         f"  the docs page   {page}  (open it, choose fct_orders)\n"
-        f"  the store       {demo.project / '.dbt_snapshot'}  (plain JSON; docs/store.md explains)\n"
-        f"  by yourself     cd {place} && {ROOT / '.venv' / 'bin' / 'dbt-snapshot'} list fct_orders\n"
+        f"  the store       {store}  (plain JSON, explained in docs/store.md)\n"
+        f"  by yourself     cd {demo.project} && {program} list fct_orders\n"
         "  next            README.md: your own project in three steps"
     )
 

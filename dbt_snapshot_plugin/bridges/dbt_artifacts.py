@@ -10,10 +10,12 @@ import msgspec
 from dbt_snapshot_plugin.bridges.dbt_graph import graph_from_json
 from dbt_snapshot_plugin.model.errors import HostError
 from dbt_snapshot_plugin.model.graph import Graph
+from dbt_snapshot_plugin.model.ids import format_time, parse_time
 
 MANIFEST = "manifest.json"
 RUN_RESULTS = "run_results.json"
 CATALOG = "catalog.json"
+_BUILDING = frozenset({"run", "build", "seed", "snapshot", "retry"})
 
 
 class NodeRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +33,11 @@ class RunResults(msgspec.Struct, frozen=True, kw_only=True):
     invocation_id: str | None = None
     command: str | None = None
     args: dict[str, Any] = {}
+
+    @property
+    def built(self) -> bool:
+        """Whether the command builds relations: a test or a compile says nothing of them."""
+        return self.command in _BUILDING
 
 
 class _Metadata(msgspec.Struct):
@@ -78,8 +85,12 @@ def read_graph(path: Path) -> Graph:
 def read_run_results(path: Path) -> RunResults:
     raw = _load(path, _RawRunResults)
     which = raw.args.get("which")
+    try:
+        runs = [_run(row) for row in raw.results]
+    except ValueError as error:
+        raise _strange(path, error) from None
     return RunResults(
-        runs=[_run(row) for row in raw.results],
+        runs=runs,
         invocation_id=raw.metadata.invocation_id,
         command=which if isinstance(which, str) else None,
         args=raw.args,
@@ -87,11 +98,12 @@ def read_run_results(path: Path) -> RunResults:
 
 
 def _run(raw: _RawRun) -> NodeRun:
-    execute = next((t for t in raw.timing if t.name == "execute"), None)
+    """`completed_at` in the form of our own times; a time that is none raises ValueError."""
+    done = next((t.completed_at for t in raw.timing if t.name == "execute"), None)
     return NodeRun(
         unique_id=raw.unique_id,
         status=raw.status,
-        completed_at=execute.completed_at if execute else None,
+        completed_at=format_time(parse_time(done)) if done else None,
     )
 
 
@@ -109,8 +121,12 @@ def _load(path: Path, kind: type[T]) -> T:
             f"{path.name} can't be read: {error.strerror or error}", where=str(path)
         ) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise HostError(
-            f"{path.name} is not what dbt writes: {error}",
-            where=str(path),
-            next_step="delete the file and run dbt again",
-        ) from None
+        raise _strange(path, error) from None
+
+
+def _strange(path: Path, error: Exception) -> HostError:
+    return HostError(
+        f"{path.name} is not what dbt writes: {error}",
+        where=str(path),
+        next_step="delete the file and run dbt again",
+    )

@@ -10,11 +10,11 @@ from dbt_snapshot_plugin.model.graph import Graph, Macro, Node
 
 def graph_from_json(manifest: Mapping[str, Any]) -> Graph:
     """From the content of target/manifest.json."""
-    tables = {**manifest.get("nodes", {}), **manifest.get("sources", {})}
-    macros = manifest.get("macros", {})
+    tables = {**manifest["nodes"], **manifest["sources"]}
+    macros = manifest["macros"]
     return Graph(
         find_node=lambda uid: node_from_dict(tables[uid]) if uid in tables else None,
-        find_macro=lambda uid: _macro(macros[uid]) if uid in macros else None,
+        find_macro=lambda uid: _macro_from_dict(macros[uid]) if uid in macros else None,
         node_ids=list(tables),
     )
 
@@ -27,8 +27,10 @@ def graph_from_memory(manifest: Any) -> Graph:
         return node_from_dict(item.to_dict(omit_none=False)) if item is not None else None
 
     def find_macro(unique_id: str) -> Macro | None:
-        macro = manifest.macros.get(unique_id)
-        return _macro(macro.to_dict(omit_none=False)) if macro is not None else None
+        item = manifest.macros.get(unique_id)
+        if item is None:
+            return None
+        return Macro(item.package_name, item.macro_sql, tuple(item.depends_on.macros))
 
     ids = [*manifest.nodes, *manifest.sources]
     return Graph(find_node=find, find_macro=find_macro, node_ids=ids)
@@ -58,6 +60,7 @@ def node_from_dict(data: Mapping[str, Any]) -> Node:
         depends_on=tuple(depends.get("nodes") or ()),
         macros=tuple(depends.get("macros") or ()),
         enabled=config.get("enabled", True) is not False,
+        deferred_to=plain_relation((data.get("defer_relation") or {}).get("relation_name")),
     )
 
 
@@ -66,7 +69,7 @@ def plain_relation(name: str | None) -> str:
     return (name or "").replace("`", "").replace('"', "")
 
 
-def _macro(data: Mapping[str, Any]) -> Macro:
+def _macro_from_dict(data: Mapping[str, Any]) -> Macro:
     depends = data.get("depends_on") or {}
     return Macro(
         package=data.get("package_name") or "",

@@ -11,6 +11,7 @@ from typing import Any
 from dbt_snapshot_plugin.model.errors import HostError, UsageError
 
 _VARS_KEY = "dbt_snapshot"
+_PARTIAL = ("empty", "sample")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class DbtTarget:
     """The adapter's `server_side_parameters`: how its Spark session is configured."""
     project_vars: Mapping[str, Any]
     cli_vars: Mapping[str, Any]
+    package_vars: Mapping[str, Mapping[str, Any]]
+    """What each installed package says of its own vars; the project's word is stronger."""
 
     @property
     def default_env(self) -> str:
@@ -36,14 +39,15 @@ class DbtTarget:
         return f"{self.name}.{self.schema}"
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        """`vars.dbt_snapshot` of the project."""
-        found = self.lookup_var(self.project_name, _VARS_KEY)
-        return found if isinstance(found, Mapping) else {}
+    def settings(self) -> Any:
+        """`vars.dbt_snapshot` of the project, as it was written."""
+        return self.lookup_var(self.project_name, _VARS_KEY)
 
     def lookup_var(self, package: str, name: str) -> Any:
         """A var as dbt resolves it for a node of that package; None where none is set."""
-        scopes = (self.cli_vars, self.project_vars.get(package), self.project_vars)
+        scopes: list[Any] = [self.cli_vars]
+        for project in (self.project_vars, self.package_vars.get(package, {})):
+            scopes += [project.get(package), project]
         for scope in scopes:
             if isinstance(scope, Mapping) and name in scope:
                 return scope[name]
@@ -60,6 +64,19 @@ class Invocation:
     """The flag that makes every relation of this run incomplete on purpose, if any."""
 
 
+def given_manifest() -> Any:
+    """Where the manifest of this dbt command will be: None until it has been parsed.
+
+    dbt hands its manifest to a plugin only if it writes it to a file, too. The click context has
+    it always, and can be asked for on the main thread only, so what is returned asks it later.
+    """
+    import click
+
+    context = click.get_current_context(silent=True)
+    holder = context.obj if context is not None else None
+    return lambda: holder.get("manifest") if isinstance(holder, dict) else None
+
+
 def current_target() -> DbtTarget:
     """The target of the dbt command that runs in this process."""
     from dbt.adapters.factory import FACTORY
@@ -71,16 +88,21 @@ def current_target() -> DbtTarget:
 
 
 def current_invocation() -> Invocation:
+    """The dbt command that runs in this process."""
     from dbt.flags import get_flags
     from dbt_common.invocation import get_invocation_id
 
     flags = get_flags()
-    partial = next((f for f in ("empty", "sample") if getattr(flags, f.upper(), None)), None)
     return Invocation(
         invocation_id=get_invocation_id(),
         command=str(getattr(flags, "WHICH", None) or "unknown"),
-        partial=f"--{partial}" if partial else None,
+        partial=partial_flag({name: getattr(flags, name.upper(), None) for name in _PARTIAL}),
     )
+
+
+def partial_flag(flags: Mapping[str, Any]) -> str | None:
+    """The flag by which a run built less than the whole of its relations, if it has one."""
+    return next((f"--{name}" for name in _PARTIAL if flags.get(name)), None)
 
 
 def load_target(
@@ -98,8 +120,8 @@ def load_target(
             next_step="run it inside the project, or name one with --project-dir",
         )
     try:
-        from dbt.cli.flags import Flags
-        from dbt.cli.main import cli
+        import click
+        from dbt.cli.flags import Flags, args_to_context
         from dbt.config.runtime import RuntimeConfig
         from dbt.flags import set_flags
         from dbt_common.context import set_invocation_context
@@ -114,21 +136,18 @@ def load_target(
     arguments += ["--target", target] if target else []
     try:
         set_invocation_context(dict(os.environ))
-        flags = Flags(cli.make_context("dbt", arguments))
+        flags = Flags(args_to_context(arguments))
         object.__setattr__(flags, "VARS", dict(cli_vars or {}))
         object.__setattr__(flags, "vars", dict(cli_vars or {}))
         set_flags(flags)
         return _target(RuntimeConfig.from_args(flags))
-    except DbtBaseException as error:
+    except (DbtBaseException, click.ClickException) as error:
+        text = error.message if isinstance(error, click.ClickException) else str(error)
         raise HostError(
-            f"dbt can't load the project: {_message(error)}",
+            f"dbt can't load the project: {' '.join(text.split())}",
             where=str(project_dir),
             next_step="`dbt debug` checks the project and its profile",
         ) from None
-
-
-def _message(error: BaseException) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _target(config: Any) -> DbtTarget:
@@ -147,11 +166,22 @@ def _target(config: Any) -> DbtTarget:
         parameters={str(key): str(value) for key, value in parameters.items()},
         project_vars=config.vars.to_dict(),
         cli_vars=dict(config.cli_vars or {}),
+        package_vars=_package_vars(config),
     )
 
 
+def _package_vars(config: Any) -> dict[str, Mapping[str, Any]]:
+    from dbt_common.exceptions import DbtBaseException
+
+    try:
+        packages = config.load_dependencies()
+    except DbtBaseException:
+        return {}  # packages that are not installed: no manifest was made with them either
+    return {name: package.vars.to_dict() for name, package in packages.items()}
+
+
 def say(text: str, *, warning: bool = False) -> None:
-    """A line in dbt's own log and on its console; `--quiet` hides it unless it warns."""
+    """A line in dbt's own log and on its console; as all but errors, `--quiet` hides it there."""
     from dbt_common.events.base_types import EventLevel
     from dbt_common.events.functions import fire_event
     from dbt_common.events.types import Note

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from dbt_snapshot_plugin.model.codec import canonical_json, sha256_hex
 from dbt_snapshot_plugin.model.manifest import SourceFiles
-
-_HIDDEN = ("_", ".")
 
 
 def listing_fingerprint(location: str | None) -> SourceFiles | None:
     """Path, size and mtime of every data file under a local location; None if it can't be listed.
 
-    Names that start with '_' or '.' are markers, logs and leftovers of a write, not data: Spark
-    does not read them either.
+    Hidden names are markers, logs and leftovers of a write, not data: Spark skips them too.
     """
     root = _local_path(location)
     if root is None:
@@ -33,15 +29,11 @@ def listing_fingerprint(location: str | None) -> SourceFiles | None:
 
 
 def _local_path(location: str | None) -> Path | None:
-    if not location:
-        return None
-    parts = urlsplit(location)
-    if parts.scheme == "file" and parts.netloc in {"", "localhost"}:
-        path = Path(unquote(parts.path))
-    elif not parts.scheme:
-        path = Path(location)
-    else:
-        return None
+    """Hadoop writes a local path as `file:/a b` or `file:///a b`, with nothing escaped."""
+    text = location or ""
+    if text.startswith("file:"):
+        text = "/" + text.removeprefix("file:").lstrip("/")
+    path = Path(text)
     return path if path.is_absolute() and path.exists() else None
 
 
@@ -51,14 +43,19 @@ def _entries(root: Path) -> list[tuple[str, int, int]]:
         return [(root.name, facts.st_size, facts.st_mtime_ns)]
     found = []
     for directory, names, files in os.walk(root, onerror=_stop):
-        names[:] = [n for n in names if not n.startswith(_HIDDEN)]
+        names[:] = [name for name in names if not _is_hidden(name)]
         for name in files:
-            if not name.startswith(_HIDDEN):
+            if not _is_hidden(name):
                 path = Path(directory, name)
                 facts = path.stat()
                 entry = (path.relative_to(root).as_posix(), facts.st_size, facts.st_mtime_ns)
                 found.append(entry)
     return sorted(found)
+
+
+def _is_hidden(name: str) -> bool:
+    """Spark's own rule: the directory of a partition column may begin with an underscore."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def _stop(error: OSError) -> None:

@@ -34,6 +34,7 @@ class RelationFacts:
 def open_session(parameters: Mapping[str, Any]) -> Any:
     """The session that dbt-spark itself uses, or a new one with the same settings."""
     try:
+        from pyspark import SparkContext
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
@@ -41,7 +42,8 @@ def open_session(parameters: Mapping[str, Any]) -> Any:
             "pyspark is not installed",
             next_step="pip install 'dbt-snapshot-plugin[spark]'",
         ) from None
-    if "spark.remote" not in parameters and "SPARK_REMOTE" not in os.environ:
+    is_remote = "spark.remote" in parameters or "SPARK_REMOTE" in os.environ
+    if not is_remote and getattr(SparkContext, "_active_spark_context", None) is None:
         _require_java()
     builder = SparkSession.builder.enableHiveSupport()
     for key, value in parameters.items():
@@ -89,7 +91,7 @@ def _spark_errors(relation: str) -> Iterator[None]:
         cause = error.__cause__
         if isinstance(cause, PySparkException) and any(m in str(cause) for m in _MISSING):
             raise _explained(cause, relation) from None
-        raise CaptureError(str(error), where=relation) from None
+        raise CaptureError(f"{relation}: {error}") from None
     except Exception as error:
         if not type(error).__module__.startswith("py4j"):
             raise
@@ -103,15 +105,13 @@ def _explained(error: BaseException, relation: str) -> SnapshotError:
             "another process holds the embedded Derby metastore, which lets in one at a time",
             next_step="wait until the other dbt or Spark process has ended",
         )
-    if any(mark in line for mark in _MISSING):
+    if any(mark in line for mark in _MISSING) and _quoted(relation) in line:
         return CaptureError(
-            f"the relation {relation} is not there any more",
-            where=relation,
-            next_step="build the model again; something dropped it after the build",
+            f"the relation {relation} does not exist",
+            next_step="if dbt has just built it, something dropped it since: build it again",
         )
     return CaptureError(
         f"Spark could not read {relation}: {line}",
-        where=relation,
         next_step="check that it can be selected from, then run `dbt-snapshot capture`",
     )
 
@@ -143,8 +143,12 @@ class SparkHost:
         )
 
     def frame(self, relation: str) -> Any:
+        """The relation as it is now, analysed; Spark may hold an old listing of its files."""
         with _spark_errors(relation):
-            return self._session.table(_quoted(relation))
+            self._session.catalog.refreshTable(_quoted(relation))
+            frame = self._session.table(_quoted(relation))
+            _ = frame.columns  # on Connect the plan is only analysed now
+            return frame
 
     def estimated_bytes(self, frame: Any) -> int | None:
         """What a scan reads, by Spark's own estimate; None where it can't be asked (Connect).
@@ -160,19 +164,22 @@ class SparkHost:
         except Exception:  # noqa: BLE001 - a private door: any failure means "not known"
             return None
 
-    def profile(self, relation: str, *, volatile: tuple[str, ...], high_null: float) -> Any:
+    def profile(
+        self, frame: Any, relation: str, *, volatile: tuple[str, ...], high_null: float
+    ) -> Any:
+        """Reads every row; `relation` is what an error names."""
         from spark_profiler import ProfileOptions, profile
 
         options = ProfileOptions(high_null=high_null, volatile=volatile)
         with _spark_errors(relation):
-            return profile(self.frame(relation), options)
+            return profile(frame, options)
 
-    def schema_profile(self, relation: str) -> Any:
+    def schema_profile(self, frame: Any, relation: str) -> Any:
         """The schema in the profile's shape, without reading a row."""
         from spark_profiler import profile_schema
 
         with _spark_errors(relation):
-            return profile_schema(self.frame(relation))
+            return profile_schema(frame)
 
 
 def _quoted(relation: str) -> str:

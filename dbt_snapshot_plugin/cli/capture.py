@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from dbt_snapshot_plugin.cli.context import Session, with_session
@@ -45,14 +43,13 @@ def capture(
         for warning in captured.warnings:
             warn(f"{name}: {warning}")
 
-    root = str(Path(session.root).expanduser().absolute()) if session.root else None
     done = capture_project(
         session.project_dir,
         select=[part for given in select for part in given.split()],
         exclude=[part for given in exclude for part in given.split()],
         target=target,
         profiles_dir=profiles_dir,
-        root=root,
+        root=session.root or None,
         progress=show,
     )
     for note in done.notes:

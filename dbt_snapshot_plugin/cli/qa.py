@@ -66,7 +66,8 @@ def _summary(done: Ingestion) -> str:
         return "no validation results found"
     states = Counter(str(row.state) for row in done.rows)
     parts = [f"{states[state]} {state}" for state in STATES if states[state]]
-    line = f"{len(done.rows)} results: {', '.join(parts)}"
+    plural = "" if len(done.rows) == 1 else "s"
+    line = f"{len(done.rows):,} result{plural}: {', '.join(parts)}"
 
     def add(text: str, wanted: Callable[[Row], bool]) -> str:
         number = sum(map(wanted, done.rows))

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dbt_snapshot_plugin.model.codec import canonical_json, sha256_hex
-from dbt_snapshot_plugin.model.graph import Graph, Node
+from dbt_snapshot_plugin.model.graph import OWN_PACKAGE, Graph, Node, reached_macros
 
-HOST_PACKAGES = frozenset({"dbt", "dbt_spark", "dbt_databricks", "dbt_snapshot"})
+HOST_PACKAGES = frozenset({"dbt", "dbt_spark", "dbt_databricks", OWN_PACKAGE})
 
 # Settings that can change the values of a relation; storage, docs and grants can't.
 VALUE_SETTINGS = [
@@ -43,8 +43,8 @@ VALUE_SETTINGS = [
     "concurrent_batches",
 ]
 _HOOKS = ("pre-hook", "post-hook")
-_VAR = re.compile(r"\bvar\(\s*['\"]([^'\"]+)['\"]")
-_ENV_VAR = re.compile(r"\benv_var\(\s*['\"]([^'\"]+)['\"]")
+_VAR = re.compile(r"\bvar\s*\(\s*['\"]([^'\"]+)['\"]")
+_ENV_VAR = re.compile(r"\benv_var\s*\(\s*['\"]([^'\"]+)['\"]")
 _SECRET = "DBT_ENV_SECRET"
 
 VarLookup = Callable[[str, str], Any]
@@ -73,35 +73,29 @@ def code_sha(
 def _node_part(
     graph: Graph, node: Node, lookup_var: VarLookup, environ: Mapping[str, str]
 ) -> dict[str, Any]:
-    macros = _reached_macros(graph, node.macros)
-    texts = [node.raw_code, *macros.values()]
-    named_vars = sorted({name for text in texts for name in _VAR.findall(text)} - {"dbt_snapshot"})
-    named_env = sorted({name for text in texts for name in _ENV_VAR.findall(text)})
+    macros = _users_macros(graph, node)
+    settings = _settings(node)
+    hooks = [sql for kind in _HOOKS for sql in settings.get(kind, [])]
+    text = "\n".join([node.raw_code, *macros.values(), *hooks])
+    named_vars = set(_VAR.findall(text)) - {OWN_PACKAGE}
+    named_env = {name for name in _ENV_VAR.findall(text) if not name.startswith(_SECRET)}
     return {
         "unique_id": node.unique_id,
         "code": _normal(node.raw_code),
         "macros": macros,
-        "settings": _settings(node),
-        "vars": {name: _plain(lookup_var(node.package, name)) for name in named_vars},
-        "env": {n: environ.get(n) for n in named_env if not n.startswith(_SECRET)},
+        "settings": settings,
+        "vars": {name: _plain(lookup_var(node.package, name)) for name in sorted(named_vars)},
+        "env": {name: environ.get(name) for name in sorted(named_env)},
     }
 
 
-def _reached_macros(graph: Graph, first: Iterable[str]) -> dict[str, str]:
-    reached: dict[str, str] = {}
-    seen: set[str] = set()
-    pending = list(first)
-    while pending:
-        macro_id = pending.pop()
-        if macro_id in seen:
-            continue
-        seen.add(macro_id)
-        macro = graph.find_macro(macro_id)
-        if macro is None or macro.package in HOST_PACKAGES:
-            continue
-        reached[macro_id] = _normal(macro.sql)
-        pending.extend(macro.depends_on)
-    return reached
+def _users_macros(graph: Graph, node: Node) -> dict[str, str]:
+    """Those of the project and its packages; what a host's macro calls back counts too."""
+    return {
+        macro_id: _normal(macro.sql)
+        for macro_id, macro in reached_macros(graph, node.macros)
+        if macro.package not in HOST_PACKAGES
+    }
 
 
 def _settings(node: Node) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,10 @@ from typing import Any
 LOOKED_THROUGH = frozenset({"view", "ephemeral"})
 NEVER_STORED = frozenset({"ephemeral", "inline"})
 BUILT_TYPES = frozenset({"model", "seed", "snapshot"})
-_OWN_HOOK = re.compile(r"\bdbt_snapshot\s*\.")
+OWN_PACKAGE = "dbt_snapshot"
+OWN_MACRO = "macro.dbt_snapshot.profile"
+_OWN_CALL = re.compile(r"\{\{-?\s*dbt_snapshot\s*\.\s*profile\s*\([^)]*\)\s*-?\}\}")
+_NOT_SO = frozenset({"", "false", "no", "off", "0"})
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Node:
     depends_on: tuple[str, ...]
     macros: tuple[str, ...]
     enabled: bool = True
+    deferred_to: str = ""
+    """The relation that `--defer` may put in its place."""
 
     @property
     def looked_through(self) -> bool:
@@ -58,13 +63,14 @@ class Node:
         return found if isinstance(found, Mapping) else {}
 
     def hooks(self, kind: str) -> list[str]:
-        """The SQL of its `pre-hook` or `post-hook`, ours left out."""
-        return [sql for sql in _hook_sql(self.config, kind) if not _OWN_HOOK.search(sql)]
+        """The SQL of its `pre-hook` or `post-hook`, without our own call."""
+        texts = (_OWN_CALL.sub("", sql).strip() for sql in _hook_sql(self.config, kind))
+        return [text for text in texts if text]
 
     @property
     def has_own_hook(self) -> bool:
-        """Whether a post-hook asks for a dataset snapshot."""
-        return any(_OWN_HOOK.search(sql) for sql in _hook_sql(self.config, "post-hook"))
+        """Whether a post-hook calls our macro by its name."""
+        return any(_OWN_CALL.search(sql) for sql in _hook_sql(self.config, "post-hook"))
 
 
 def _hook_sql(config: Mapping[str, Any], kind: str) -> list[str]:
@@ -75,6 +81,8 @@ def _hook_sql(config: Mapping[str, Any], kind: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Macro:
+    """The source of one macro, and what it calls."""
+
     package: str
     sql: str
     depends_on: tuple[str, ...]
@@ -88,15 +96,43 @@ class Graph:
     find_macro: Callable[[str], Macro | None]
     node_ids: Iterable[str]
     _cache: dict[str, Node | None] = field(default_factory=dict)
+    _macros: dict[str, Macro | None] = field(default_factory=dict)
 
     def node(self, unique_id: str) -> Node | None:
         if unique_id not in self._cache:
             self._cache[unique_id] = self.find_node(unique_id)
         return self._cache[unique_id]
 
+    def macro(self, unique_id: str) -> Macro | None:
+        if unique_id not in self._macros:
+            self._macros[unique_id] = self.find_macro(unique_id)
+        return self._macros[unique_id]
+
     def forget(self, unique_id: str) -> None:
         """A node's compiled code appears while it runs: look again."""
         self._cache.pop(unique_id, None)
+
+
+def reached_macros(graph: Graph, first: Iterable[str]) -> Iterator[tuple[str, Macro]]:
+    """The macros that these call, directly or not; each once, in no order."""
+    seen: set[str] = set()
+    pending = list(first)
+    while pending:
+        macro_id = pending.pop()
+        macro = graph.macro(macro_id) if macro_id not in seen else None
+        seen.add(macro_id)
+        if macro is not None:
+            yield macro_id, macro
+            pending.extend(macro.depends_on)
+
+
+def asks_for_snapshot(graph: Graph, node: Node) -> bool:
+    """Whether a post-hook calls our macro, itself or through a macro of the project.
+
+    dbt lists the macros that hooks call among those of the node.
+    """
+    reached = reached_macros(graph, node.macros)
+    return node.has_own_hook or any(macro_id == OWN_MACRO for macro_id, _ in reached)
 
 
 @dataclass(frozen=True)
@@ -127,16 +163,21 @@ def upstream(graph: Graph, unique_id: str) -> Upstream:
 
 
 def marked_columns(node: Node, mark: str) -> list[str]:
-    """Columns whose dbt tags or meta carry a mark such as `pii`."""
+    """Columns whose dbt tags or meta carry a mark such as `pii`; any value but a no counts."""
     found = []
     for name, column in node.columns.items():
         settings = column.get("config") or {}
         tags = [*(column.get("tags") or []), *(settings.get("tags") or [])]
         meta = {**(column.get("meta") or {}), **(settings.get("meta") or {})}
-        own = meta.get("dbt_snapshot") or {}
-        if mark in tags or meta.get(mark) is True or own.get(mark) is True:
+        own = meta.get("dbt_snapshot")
+        marks = [meta.get(mark), own.get(mark) if isinstance(own, Mapping) else None]
+        if mark in tags or any(_is_yes(value) for value in marks):
             found.append(name)
     return found
+
+
+def _is_yes(value: Any) -> bool:
+    return value is not None and str(value).strip().lower() not in _NOT_SO
 
 
 DEFAULT_STAGES = {"staging": "cleaned", "intermediate": "featurized", "marts": "final"}

@@ -46,8 +46,7 @@ def capture_node(
     node: Node,
     config: Config,
     run: RunFacts,
-    *,
-    heads_at_start: Heads | None = None,
+    heads_at_start: Heads,
 ) -> Captured:
     """Profile, lineage, identity, QA, commit: in this order, one way."""
     dataset = Dataset(run.env, node.unique_id)
@@ -56,7 +55,7 @@ def capture_node(
     empty = _judge_empty(seen, node, config)
     if empty == "skip":
         return Captured(dataset, "skipped", reason="it has 0 rows and on_empty is skip")
-    parents = pin_parents(repository, graph, run.env, node.unique_id, heads_at_start)
+    parents = pin_parents(repository, graph, run.env, node, heads_at_start)
     draft = Draft(graph=graph, node=node, config=config, run=run, seen=seen, parents=parents)
     warnings = (*seen.warnings, *([empty] if empty else []))
     return _commit(repository, dataset, draft, warnings)
@@ -64,7 +63,7 @@ def capture_node(
 
 def _refuse_other_relation(repository: Repository, dataset: Dataset, node: Node) -> None:
     head = repository.history(dataset).head()
-    if head is not None and head.relation != node.relation:
+    if head is not None and head.relation.casefold() != node.relation.casefold():
         raise CaptureError(
             f"{dataset} is the history of {head.relation}, but this build wrote {node.relation}",
             next_step="give this copy of the project an `env` of its own "
@@ -88,6 +87,7 @@ def _commit(
     """Objects first, the manifest last; nothing at all if HEAD is this version already."""
     seen = draft.seen
     snapshot_id = new_id()
+    qa = fold(repository.events(dataset).evidence(), seen.data_sha)
     head_is_equal: list[Manifest] = []
 
     def make(head: Manifest | None) -> Manifest | None:
@@ -96,8 +96,7 @@ def _commit(
         if head is not None and head.metadata_sha == manifest.metadata_sha:
             head_is_equal.append(head)
             return None
-        profile = repository.objects.put(draft.profile_bytes()) if seen.depth == "full" else None
-        qa = fold(repository.events(dataset).evidence(), seen.data_sha)
+        profile = repository.objects.put(draft.profile_bytes()) if seen.rows_read else None
         return msgspec.structs.replace(manifest, profile=profile, qa_status_at_commit=qa)
 
     committed = repository.history(dataset).append(make)
@@ -114,7 +113,7 @@ def _commit(
         data_sha=manifest.data_sha,
         num_rows=manifest.num_rows,
         num_columns=manifest.num_columns,
-        qa_state=fold(repository.events(dataset).evidence(), manifest.data_sha).state,
+        qa_state=qa.state,
         source_files=seen.source_files,
         warnings=warnings,
     )

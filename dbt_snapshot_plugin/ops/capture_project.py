@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,16 +17,18 @@ from dbt_snapshot_plugin.bridges.dbt_artifacts import (
     read_graph,
     read_run_results,
 )
-from dbt_snapshot_plugin.bridges.dbt_host import DbtTarget, Invocation, load_target
+from dbt_snapshot_plugin.bridges.dbt_host import (
+    DbtTarget,
+    Invocation,
+    load_target,
+    partial_flag,
+)
 from dbt_snapshot_plugin.model.errors import UsageError
 from dbt_snapshot_plugin.model.graph import Graph, Node
-from dbt_snapshot_plugin.model.ids import format_time, parse_time
 from dbt_snapshot_plugin.ops.capture import Captured
 from dbt_snapshot_plugin.ops.locate import find_project_dir, find_target_dir, read_context
 from dbt_snapshot_plugin.ops.recorder import SUCCESS, Recorder
 from dbt_snapshot_plugin.ops.selection import select as select_nodes
-
-_BUILDING = frozenset({"run", "build", "seed", "snapshot", "retry"})
 
 Progress = Callable[[str, Captured, float], None]
 
@@ -65,7 +67,7 @@ def capture(
     exclude: Sequence[str] = (),
     target: str | None = None,
     profiles_dir: str | None = None,
-    root: str | None = None,
+    root: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> CaptureRun:
     """Records a dataset snapshot of every relation that the last dbt run built.
@@ -77,26 +79,28 @@ def capture(
     results = _results(directory)
     dbt_target = _target(directory, results, target, profiles_dir)
     graph = read_graph(dbt_target.target_dir / MANIFEST)
-    invocation = Invocation(results.invocation_id if results else None, "capture")
-    recorder = Recorder(dbt_target, graph, invocation, root=root)
-    runs = {run.unique_id: run for run in results.runs} if results else {}
-    chosen = _chosen(recorder, runs, select, exclude)
+    last_run = results.invocation_id if results and results.built else None
+    store = str(Path(root).expanduser().absolute()) if root is not None else None
+    recorder = Recorder(dbt_target, graph, Invocation(last_run, "capture"), root=store)
+    runs = {run.unique_id: run for run in results.runs} if results and results.built else {}
+    chosen = _chosen(recorder, runs, results, select, exclude)
+    partial = partial_flag(results.args) if results else None
     captures = [
-        _capture_one(recorder, node, runs.get(node.unique_id), progress) for node in chosen
+        _capture_one(recorder, node, runs.get(node.unique_id), partial, progress)
+        for node in chosen
     ]
     return CaptureRun(
-        root=recorder.repository.backend.root,
+        root=str(recorder.root),
         env=recorder.env,
         captures=captures,
-        notes=recorder.notes,
+        notes=recorder.settings.notes,
     )
 
 
 def _results(directory: Path) -> RunResults | None:
-    """What the last run built; absent or of another command is no error if nodes are selected."""
+    """What the last dbt command left; its absence is no error if nodes are selected."""
     path = find_target_dir(directory) / RUN_RESULTS
-    results = read_run_results(path) if path.exists() else None
-    return results if results and results.command in _BUILDING else None
+    return read_run_results(path) if path.exists() else None
 
 
 def _target(
@@ -115,7 +119,11 @@ def _target(
 
 
 def _chosen(
-    recorder: Recorder, runs: dict[str, NodeRun], select: Sequence[str], exclude: Sequence[str]
+    recorder: Recorder,
+    runs: dict[str, NodeRun],
+    results: RunResults | None,
+    select: Sequence[str],
+    exclude: Sequence[str],
 ) -> list[Node]:
     """Parents before children, so that children find their parents captured."""
     graph = recorder.graph
@@ -124,15 +132,27 @@ def _chosen(
     elif runs:
         wanted = {unique_id for unique_id, run in runs.items() if run.status == SUCCESS}
     else:
-        raise UsageError(
-            "no dbt run is known here whose relations could be captured",
-            where=str(recorder.target.target_dir / RUN_RESULTS),
-            next_step="run `dbt run` first, or name relations: `dbt-snapshot capture -s NAME`",
-        )
+        raise _nothing_built(recorder, results)
     if exclude:
         wanted -= select_nodes(graph, exclude)
     nodes = [node for node in map(graph.node, wanted) if node is not None]
-    return _in_order(graph, [n for n in nodes if recorder.allows(n, recorder.config_of(n))])
+    allowed = [node for node in nodes if recorder.allows(node, recorder.config_of(node))]
+    if select and not allowed:
+        raise UsageError(
+            "nothing that was selected can have a dataset snapshot",
+            where=", ".join(sorted(wanted)[:5]) or None,
+            next_step="select models, seeds or snapshots that dbt stores and that are not off",
+        )
+    return _in_order(graph, allowed)
+
+
+def _nothing_built(recorder: Recorder, results: RunResults | None) -> UsageError:
+    last = f"the last command here was `dbt {results.command}`" if results else "there was none"
+    return UsageError(
+        f"no dbt run is known here whose relations could be captured: {last}",
+        where=str(recorder.target.target_dir / RUN_RESULTS),
+        next_step="run `dbt run` first, or name relations: `dbt-snapshot capture -s NAME`",
+    )
 
 
 def _in_order(graph: Graph, nodes: list[Node]) -> list[Node]:
@@ -151,17 +171,24 @@ def _in_order(graph: Graph, nodes: list[Node]) -> list[Node]:
 
 
 def _capture_one(
-    recorder: Recorder, node: Node, run: NodeRun | None, progress: Progress | None
+    recorder: Recorder,
+    node: Node,
+    run: NodeRun | None,
+    partial: str | None,
+    progress: Progress | None,
 ) -> Captured:
-    began = dt.datetime.now(dt.timezone.utc)
-    built_at = run.completed_at if run and run.status == SUCCESS else None
+    """`run` is what the last dbt run says of the node, None if it was not in it."""
+    began = time.monotonic()
+    was_built = run is not None and run.status == SUCCESS
+    built_at = run.completed_at if run is not None and was_built else None
     building = recorder.begin(
         node,
         recorder.config_of(node),
-        built_at=format_time(parse_time(built_at)) if built_at else None,
+        built_here=was_built,
+        built_at=built_at,
     )
-    captured = recorder.finish(building, SUCCESS)
+    unwanted = f"{partial} built only a part of it" if was_built and partial else None
+    captured = recorder.finish(building, SUCCESS, unwanted=unwanted)
     if progress is not None:
-        seconds = (dt.datetime.now(dt.timezone.utc) - began).total_seconds()
-        progress(node.name, captured, seconds)
+        progress(node.name, captured, time.monotonic() - began)
     return captured

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from dbt_snapshot_plugin.bridges.dbt_artifacts import CATALOG, load_json
+from dbt_snapshot_plugin.bridges.dbt_artifacts import load_json
+from dbt_snapshot_plugin.model.errors import StoreError
+from dbt_snapshot_plugin.model.reference import Dataset
+from dbt_snapshot_plugin.ops.settings import Settings
 from dbt_snapshot_plugin.ops.status_of import effective_status
-from dbt_snapshot_plugin.report.docs import decorate_catalog, decorate_manifest
-from dbt_snapshot_plugin.store.repository import Repository
+from dbt_snapshot_plugin.store.repository import Repository, open_repository
 
 
 @dataclass(frozen=True)
@@ -25,31 +29,52 @@ class DocsFacts:
     created_at: str
 
 
-def docs_facts(repository: Repository, env: str) -> dict[str, DocsFacts]:
-    """unique_id -> facts, for every dataset of the env that has a snapshot."""
+Decorate = Callable[[dict[str, Any], dict[str, DocsFacts]], dict[str, Any]]
+"""Puts the facts into the document of one of dbt's files."""
+
+
+def docs_facts(repository: Repository, env: str) -> tuple[dict[str, DocsFacts], list[str]]:
+    """unique_id -> facts, for every dataset of the env that has a snapshot, and what is damaged.
+
+    Damage of one dataset leaves its page as dbt made it; the others are shown.
+    """
     facts: dict[str, DocsFacts] = {}
+    problems: list[str] = []
     for dataset in repository.datasets():
-        head = repository.history(dataset).head() if dataset.env == env else None
-        if head is None:
+        if dataset.env != env:
             continue
-        status = effective_status(repository, head)
-        facts[dataset.unique_id] = DocsFacts(
-            state=status.state,
-            summary=status.summary,
-            num_rows=head.num_rows,
-            version=head.metadata_sha[:12],
-            seq=head.seq,
-            created_at=head.created_at,
-        )
-    return facts
+        try:
+            found = _facts_of(repository, dataset)
+        except StoreError as error:
+            problems.append(str(error))
+            continue
+        if found is not None:
+            facts[dataset.unique_id] = found
+    return facts, problems
 
 
-def decorate_artifact(path: Path, repository: Repository, env: str) -> int:
-    """Puts the facts into a manifest.json or catalog.json; says how many datasets it has."""
-    facts = docs_facts(repository, env)
+def _facts_of(repository: Repository, dataset: Dataset) -> DocsFacts | None:
+    head = repository.history(dataset).head()
+    if head is None:
+        return None
+    status = effective_status(repository, head)
+    return DocsFacts(
+        state=status.state,
+        summary=status.summary,
+        num_rows=head.num_rows,
+        version=head.metadata_sha[:12],
+        seq=head.seq,
+        created_at=head.created_at,
+    )
+
+
+def decorate_artifact(path: Path, settings: Settings, decorate: Decorate) -> list[str]:
+    """Puts the facts into a manifest.json or catalog.json; returns what could not be shown."""
+    if not settings.project.enabled:
+        return []
+    facts, problems = docs_facts(open_repository(settings.root()), settings.env)
     if not facts:
-        return 0
-    decorate = decorate_catalog if path.name == CATALOG else decorate_manifest
+        return problems
     document = decorate(load_json(path), facts)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -57,4 +82,4 @@ def decorate_artifact(path: Path, repository: Repository, env: str) -> int:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-    return len(facts)
+    return problems

@@ -86,7 +86,7 @@ class Draft:
             num_columns=seen.profile.num_columns,
             columns=[_column(column) for column in seen.profile.columns],
             schema_hash=seen.profile.schema_hash,
-            volatile_columns=sorted(seen.volatile),
+            volatile_columns=seen.volatile,
             redacted_columns=seen.redacted,
             code_sha=self._code_sha,
             compiled_code_sha=_sha_or_none(node.compiled_code),
@@ -108,7 +108,7 @@ class Draft:
             qa_status_at_commit=UNCHECKED,
             invocation_id=run.invocation_id,
             versions=dict(run.versions),
-            not_computed=_absent(seen),
+            not_computed=_absent(seen, node),
         )
         return msgspec.structs.replace(unnamed, metadata_sha=metadata_sha(unnamed))
 
@@ -148,13 +148,17 @@ def _column(column: Any) -> Column:
     )
 
 
-def _absent(seen: Observation) -> dict[str, str]:
+def _absent(seen: Observation, node: Node) -> dict[str, str]:
+    """The reason of each field of the manifest that is not there."""
+    event_time = node.config.get("event_time")
+    no_times = f"the bounds of {event_time} are not computed by this version"
+    times = no_times if event_time else "the model declares no event_time"
     reasons = {
         "source_hash": "the source's bytes are not read for a profile (source_hash: off)",
-        "min_timestamp": "the model declares no event_time",
-        "max_timestamp": "the model declares no event_time",
+        "min_timestamp": times,
+        "max_timestamp": times,
     }
-    if seen.depth == "schema":
+    if not seen.rows_read:
         reasons["num_rows"] = "recorded at depth schema: rows are not read"
         reasons["column_stats"] = "recorded at depth schema: rows are not read"
     if seen.source_files is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dbt_snapshot_plugin.model.codec import to_plain
-from dbt_snapshot_plugin.model.graph import Graph, Node
+from dbt_snapshot_plugin.model.graph import Graph, Node, asks_for_snapshot
 from dbt_snapshot_plugin.model.qa import Reason, State
 from dbt_snapshot_plugin.model.reference import Dataset
 from dbt_snapshot_plugin.ops.scope import choose_env
@@ -109,13 +109,13 @@ class _Scope:
 
     def wanted(self, select: Sequence[str], exclude: Sequence[str]) -> tuple[list[str], list[str]]:
         """The unique_ids to judge, and what to say about the others."""
-        notes = [] if self._stored else [self._nothing_stored()]
+        notes = [] if self._stored else [_EMPTY]
         graph = self._graph
         if graph is None:
             notes.append(f"no manifest.json: every dataset of {self._env} in the store is judged")
             graph = graph_of_store(self._repo, self._env)
         selected = _selected(graph, select, exclude)
-        asking = {uid for uid in graph.node_ids if _asks(graph.node(uid))}
+        asking = {uid for uid in graph.node_ids if _asks(graph, graph.node(uid))}
         everything = (self._stored & set(graph.node_ids)) | asking
         wanted = sorted(everything & selected)
         if not wanted and (select or exclude):
@@ -127,23 +127,20 @@ class _Scope:
             notes.append(f"selected, but not captured and not asking for it: {', '.join(left)}")
         return wanted, notes
 
-    def _nothing_stored(self) -> str:
-        return f"{self._env} has no dataset in this store" if self._repo.datasets() else _EMPTY
-
 
 def _selected(graph: Graph, wanted: Sequence[str], unwanted: Sequence[str]) -> set[str]:
     selected = select_nodes(graph, wanted) if wanted else set(graph.node_ids)
     return selected - select_nodes(graph, unwanted) if unwanted else selected
 
 
-def _asks(node: Node | None) -> bool:
+def _asks(graph: Graph, node: Node | None) -> bool:
     """Whether a snapshot of it is expected, as far as the node itself tells."""
     if node is None or not node.buildable:
         return False
     own = node.settings
     off = own.get("enabled") is False
     off = off or (node.materialization == "view" and own.get("views") == "off")
-    return not off and (node.has_own_hook or own.get("trigger") == "model")
+    return not off and (own.get("trigger") == "model" or asks_for_snapshot(graph, node))
 
 
 def _judge(repo: Repository, dataset: Dataset, *, strong: bool) -> tuple[State, list[Reason]]:

@@ -8,36 +8,28 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import metadata
-from pathlib import Path
-from typing import Any
 
 from dbt_snapshot_plugin.bridges.dbt_host import DbtTarget, Invocation
 from dbt_snapshot_plugin.bridges.git import producer_of
-from dbt_snapshot_plugin.bridges.spark import SparkHost, first_line, open_session
-from dbt_snapshot_plugin.model.config import (
-    Config,
-    environment_layer,
-    not_acted_on,
-    resolve_config,
-)
+from dbt_snapshot_plugin.bridges.spark import SparkHost, open_session
+from dbt_snapshot_plugin.model.config import Config
 from dbt_snapshot_plugin.model.errors import HostError, SnapshotError
 from dbt_snapshot_plugin.model.events import BuildEnded, BuildStarted
-from dbt_snapshot_plugin.model.graph import Graph, Node, upstream
+from dbt_snapshot_plugin.model.graph import Graph, Node, asks_for_snapshot, upstream
 from dbt_snapshot_plugin.model.ids import format_time, new_id, now
-from dbt_snapshot_plugin.model.manifest import Producer
 from dbt_snapshot_plugin.model.reference import Dataset
 from dbt_snapshot_plugin.ops.capture import Captured, capture_node
 from dbt_snapshot_plugin.ops.draft import RunFacts, plain_meta
 from dbt_snapshot_plugin.ops.locate import ProjectContext
 from dbt_snapshot_plugin.ops.pins import Heads, read_heads
-from dbt_snapshot_plugin.store.repository import find_root, open_repository
+from dbt_snapshot_plugin.ops.settings import Settings
+from dbt_snapshot_plugin.store.repository import Repository, open_repository
 
 SUCCESS = "success"
-_VARS = "vars.dbt_snapshot"
 _PACKAGES = {
     "dbt_snapshot_plugin": "dbt-snapshot-plugin",
     "dbt_core": "dbt-core",
@@ -55,6 +47,7 @@ class Building:
     config: Config
     started: BuildStarted
     heads: Heads
+    warnings: tuple[str, ...] = ()
 
 
 class Recorder:
@@ -64,68 +57,91 @@ class Recorder:
         graph: Graph,
         invocation: Invocation,
         *,
-        overrides: Mapping[str, Any] | None = None,
         root: str | None = None,
     ) -> None:
-        """Raises at once if the project's settings are wrong or the store can't be opened."""
+        """Raises at once if the project's settings are wrong; the store is opened on use."""
         self.target = target
         self.graph = graph
         self.invocation = invocation
-        self._given = [
-            ("command line", overrides or {}),
-            ("environment", environment_layer(os.environ)),
-        ]
-        self._vars = (_VARS, target.settings)
-        self.project_config = resolve_config([*self._given, self._vars])
-        self.env = self.project_config.env or target.default_env
-        self.repository = open_repository(project_root(target, root))
+        self.settings = Settings(target, os.environ)
+        self.env = self.settings.env
+        self.root = self.settings.root(root)
         self._lock = threading.RLock()
         self._host: SparkHost | None = None
+        self._is_prepared = False
         self._sources_seen: set[str] = set()
 
-    def config_of(self, node: Node) -> Config:
-        own = (f"meta.dbt_snapshot of {node.unique_id}", node.settings)
-        return resolve_config([*self._given, own, self._vars])
-
     @cached_property
-    def notes(self) -> list[str]:
-        """What the user should know once per run."""
-        idle = not_acted_on([*self._given, self._vars])
-        return [f"this version does not act on: {', '.join(idle)}"] if idle else []
+    def repository(self) -> Repository:
+        return open_repository(self.root)
+
+    def config_of(self, node: Node) -> Config:
+        return self.settings.of(node)
 
     def allows(self, node: Node, config: Config) -> bool:
         """Whether the settings let this node have snapshots at all."""
         on_target = not config.targets or self.target.name in config.targets
-        return node.buildable and config.enabled and on_target
+        is_off = node.materialization == "view" and config.views == "off"
+        return node.buildable and config.enabled and on_target and not is_off
+
+    def asks(self, node: Node, config: Config) -> bool:
+        """Whether this node wants a snapshot, as far as the graph tells."""
+        return config.trigger == "model" or asks_for_snapshot(self.graph, node)
 
     def has_history(self, node: Node) -> bool:
         """A build of such a relation must be noted even if nobody asks for a snapshot of it."""
         return self.repository.history(self._dataset(node)).head_seq() > 0
 
-    def begin(self, node: Node, config: Config, *, built_at: str | None = None) -> Building:
-        """From here on what is known of the relation may be wrong: say so before it is touched."""
+    def begin(
+        self,
+        node: Node,
+        config: Config,
+        *,
+        wanted: bool = True,
+        built_here: bool = True,
+        built_at: str | None = None,
+    ) -> Building:
+        """From here on what is known of the relation may be wrong: say so before it is touched.
+
+        `wanted`: whether a capture is to follow, so that what it rests on is looked at now.
+        `built_here`: whether this invocation builds or has built it, at `built_at` if it is over.
+        """
         self._prepare_store()
-        dataset = self._dataset(node)
+        building = self._start(node, config, built_here=built_here, built_at=built_at)
+        return self.look_around(building) if wanted else building
+
+    def look_around(self, building: Building) -> Building:
+        """What a capture rests on: the sources are captured, the parents' heads are noted."""
+        warnings = tuple(self._capture_sources(building.node))
+        heads = read_heads(self.repository, self.graph, self.env, building.node.unique_id)
+        return replace(building, heads=heads, warnings=warnings)
+
+    def _start(
+        self, node: Node, config: Config, *, built_here: bool, built_at: str | None = None
+    ) -> Building:
         started = BuildStarted(
             build_id=new_id(),
             started_at=format_time(now()),
-            command=self.invocation.command,
+            command="source" if node.resource_type == "source" else self.invocation.command,
             relation=node.relation or None,
-            invocation_id=self.invocation.invocation_id,
+            invocation_id=self.invocation.invocation_id if built_here else None,
             built_at=built_at,
         )
+        dataset = self._dataset(node)
         self.repository.events(dataset).write(started)
-        self._capture_sources(node)
-        heads = read_heads(self.repository, self.graph, self.env, node.unique_id)
-        return Building(node, dataset, config, started, heads)
+        return Building(node, dataset, config, started, {})
 
     def finish(self, building: Building, status: str, *, unwanted: str | None = None) -> Captured:
-        """Captures unless there is a reason not to; never raises for what a user can meet.
+        """Captures unless there is a reason not to; never raises, whatever happens.
 
         `unwanted` is that reason where the caller knows one.
         """
         captured = self._outcome(building, status, unwanted)
-        self._write_end(building, status, captured)
+        captured = replace(captured, warnings=(*building.warnings, *captured.warnings))
+        try:
+            self._write_end(building, status, captured)
+        except Exception as error:  # noqa: BLE001 - see above
+            return Captured(building.dataset, "failed", reason=explain(error))
         return captured
 
     def _outcome(self, building: Building, status: str, unwanted: str | None) -> Captured:
@@ -133,7 +149,7 @@ class Recorder:
         if status != SUCCESS:
             reason = f"dbt's status is {status}"
         elif self.invocation.partial:
-            reason = f"{self.invocation.partial} builds a part of the relation on purpose"
+            reason = f"{self.invocation.partial} builds only a part of it"
         if reason is not None:
             return Captured(building.dataset, "skipped", reason=reason)
         # its compiled code has appeared while it ran
@@ -146,14 +162,11 @@ class Recorder:
                 self.graph,
                 node,
                 building.config,
-                self.run_facts,
-                heads_at_start=building.heads,
+                replace(self.run_facts(), invocation_id=building.started.invocation_id),
+                building.heads,
             )
-        except SnapshotError as error:
-            return Captured(building.dataset, "failed", reason=str(error))
         except Exception as error:  # noqa: BLE001 - a build event must end, whatever happened
-            reason = f"internal error: {type(error).__name__}: {first_line(error)}"
-            return Captured(building.dataset, "failed", reason=reason)
+            return Captured(building.dataset, "failed", reason=explain(error))
 
     def _write_end(self, building: Building, status: str, captured: Captured) -> None:
         node = building.node
@@ -168,8 +181,8 @@ class Recorder:
             snapshot_id=captured.snapshot_id,
             metadata_sha=captured.metadata_sha,
             data_sha=captured.data_sha,
+            invocation_id=building.started.invocation_id,
             source_files=captured.source_files,
-            invocation_id=self.invocation.invocation_id,
             description=node.description,
             tags=dict.fromkeys(node.tags, ""),
             metadata=plain_meta(node.meta),
@@ -185,26 +198,27 @@ class Recorder:
                         f"a relation can't be read over method {self.target.method!r} "
                         f"of {self.target.adapter} yet, only over method 'session'",
                         where=f"target {self.target.name}",
-                        next_step="set enabled: false for this target (vars.dbt_snapshot.targets)",
+                        next_step="name the targets that are captured in "
+                        "vars.dbt_snapshot.targets, without this one",
                     )
                 self._host = SparkHost(open_session(self.target.parameters))
             return self._host
 
-    @cached_property
     def run_facts(self) -> RunFacts:
+        with self._lock:
+            return self._run_facts
+
+    @cached_property
+    def _run_facts(self) -> RunFacts:
         return RunFacts(
             env=self.env,
             project_dir=self.target.project_dir,
-            producer=self._producer,
+            producer=producer_of(self.target.project_dir),
             versions=_versions(),
             lookup_var=self.target.lookup_var,
             environ=os.environ,
-            invocation_id=self.invocation.invocation_id,
+            invocation_id=None,
         )
-
-    @cached_property
-    def _producer(self) -> Producer:
-        return producer_of(self.target.project_dir)
 
     def context(self) -> ProjectContext:
         """What the command line needs to know of this run."""
@@ -212,7 +226,7 @@ class Recorder:
             project_dir=self.target.project_dir,
             target_dir=self.target.target_dir,
             env=self.env,
-            root=self.repository.backend.root,
+            root=str(self.root),
             invocation_id=self.invocation.invocation_id,
             target=self.target.name,
             profiles_dir=str(self.target.profiles_dir) if self.target.profiles_dir else None,
@@ -223,53 +237,44 @@ class Recorder:
 
     def _prepare_store(self) -> None:
         with self._lock:
-            if not self.repository.exists:
+            if not self._is_prepared:
                 self.repository.prepare()
+                self._is_prepared = True
 
-    def _capture_sources(self, node: Node) -> None:
-        """Sources have no build: each is looked at once a run, before the first that reads it."""
+    def _capture_sources(self, node: Node) -> Iterator[str]:
+        """Sources have no build: each is looked at once a run, before the first that reads it.
+
+        One that can't be read leaves its readers unpinned, and says so; no more.
+        """
         for unique_id in upstream(self.graph, node.unique_id).data:
             source = self.graph.node(unique_id)
             if source is None or source.resource_type != "source":
                 continue
-            with self._lock:
+            with self._lock:  # held while it is captured: another reader has to wait for it
                 if unique_id in self._sources_seen:
                     continue
                 self._sources_seen.add(unique_id)
-                config = self.config_of(source)
-                if config.enabled and config.sources != "off":
-                    self._capture_source(source, config)
+                yield from self._capture_source(source)
 
-    def _capture_source(self, source: Node, config: Config) -> None:
-        """A source that can't be read leaves its readers unpinned, with the reason; no more."""
-        dataset = self._dataset(source)
-        started = BuildStarted(
-            build_id=new_id(),
-            started_at=format_time(now()),
-            command="source",
-            relation=source.relation or None,
-            invocation_id=self.invocation.invocation_id,
-        )
-        self.repository.events(dataset).write(started)
-        self.finish(Building(source, dataset, config, started, {}), SUCCESS)
+    def _capture_source(self, source: Node) -> Iterator[str]:
+        try:
+            config = self.config_of(source)
+            if not config.enabled or config.sources == "off":
+                return
+            captured = self.finish(self._start(source, config, built_here=False), SUCCESS)
+            reason = captured.reason if captured.outcome == "failed" else None
+        except SnapshotError as error:
+            reason = str(error)
+        if reason is not None:
+            yield f"source {source.name} is not pinned: {reason}"
 
 
-def project_env(target: DbtTarget) -> str:
-    """The env of a project's current target."""
-    layers = [("environment", environment_layer(os.environ)), (_VARS, target.settings)]
-    return resolve_config(layers).env or target.default_env
-
-
-def fails_on_error(target: DbtTarget) -> bool:
-    """`on_error` as it was written, for when the settings as a whole can't be used."""
-    wanted = environment_layer(os.environ).get("on_error") or target.settings.get("on_error")
-    return bool(wanted == "fail")
-
-
-def project_root(target: DbtTarget, given: str | None = None) -> Path:
-    """The store of a project: given > environment > vars > default, counted from the project."""
-    root = target.settings.get("root")
-    return find_root(given, os.environ, str(root) if root else None, target.project_dir)
+def explain(error: Exception) -> str:
+    """What a user is told: our own errors say it all, of any other a line must do."""
+    if isinstance(error, SnapshotError):
+        return str(error)
+    text = str(error).strip().splitlines()
+    return f"internal error: {type(error).__name__}: {text[0] if text else 'no text'}"
 
 
 def _versions() -> dict[str, str]:

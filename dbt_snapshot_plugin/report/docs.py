@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from dbt_snapshot_plugin.report.table import shorten
+
+SUMMARY_WIDTH = 90  # characters that fit the width of the page
 COLOURS = {"PASS": "#2e7d32", "FAIL": "#c62828", "UNKNOWN": "#9e9e9e"}
 
 
@@ -34,10 +37,7 @@ def decorate_manifest(manifest: dict[str, Any], facts: Mapping[str, Facts]) -> d
             if unique_id not in facts:
                 continue
             fact = facts[unique_id]
-            meta = dict(node.get("meta") or {})
-            for key, value in _rows(fact).items():
-                meta.setdefault(key, value)
-            node["meta"] = meta
+            node["meta"] = {**_short_facts(fact), **(node.get("meta") or {})}
             docs = node.get("docs")
             if isinstance(docs, dict) and not docs.get("node_color"):
                 docs["node_color"] = COLOURS[fact.state]
@@ -45,37 +45,34 @@ def decorate_manifest(manifest: dict[str, Any], facts: Mapping[str, Facts]) -> d
 
 
 def decorate_catalog(catalog: dict[str, Any], facts: Mapping[str, Facts]) -> dict[str, Any]:
-    """Statistics of the page's Details, labelled: dbt-spark shows a row count of its own."""
+    """The summary as a statistic: the page gives those a line of their own below the facts."""
     for table in ("nodes", "sources"):
         for unique_id, node in catalog.get(table, {}).items():
             if unique_id not in facts:
                 continue
             stats = node.setdefault("stats", {})
-            for key, value in _rows(facts[unique_id]).items():
-                stats[f"dbt_snapshot_{key}"] = {
-                    "id": f"dbt_snapshot_{key}",
-                    "label": key.replace("_", " ").capitalize().replace("Qa", "QA"),
-                    "value": value,
-                    "include": True,
-                    "description": "recorded by dbt-snapshot",
-                }
-            stats["has_stats"] = {
-                "id": "has_stats",
-                "label": "Has Stats?",
-                "value": True,
-                "include": False,
-                "description": "Indicates whether there are statistics for this table",
-            }
+            summary = shorten(facts[unique_id].summary, SUMMARY_WIDTH)
+            stats["dbt_snapshot_qa"] = _statistic("dbt_snapshot_qa", "QA summary", summary)
+            hidden = _statistic("has_stats", "Has Stats?", True)
+            stats["has_stats"] = {**hidden, "include": False}
     return catalog
 
 
-def _rows(fact: Facts) -> dict[str, str]:
-    rows = {
-        "qa_status": fact.state,
-        "qa_summary": fact.summary,
-        "dataset_snapshot": f"#{fact.seq} {fact.version}",
-        "snapshot_taken": fact.created_at[:19].replace("T", " ") + " UTC",
+def _statistic(identifier: str, label: str, value: str | bool) -> dict[str, Any]:
+    return {
+        "id": identifier,
+        "label": label,
+        "value": value,
+        "include": True,
+        "description": "recorded by dbt-snapshot",
     }
+
+
+def _short_facts(fact: Facts) -> dict[str, str]:
+    """What fits on the page's one line of meta; what does not fit there is cut off unseen."""
+    rows = {"qa_status": fact.state}
     if fact.num_rows is not None:
-        rows["snapshot_rows"] = f"{fact.num_rows:,}"
+        rows["snapshot_rows"] = f"{fact.num_rows:,}"  # dbt-spark shows a row count of its own
+    rows["dataset_snapshot"] = f"#{fact.seq} {fact.version}"
+    rows["snapshot_taken"] = fact.created_at[:19].replace("T", " ") + " UTC"
     return rows

@@ -46,10 +46,11 @@ def capture_line(name: str, result: Result, seconds: float, style: Style) -> str
     )
 
 
-def summary_line(results: Sequence[Result], root: str) -> str:
+def summary_line(results: Sequence[Result], root: str | None) -> str:
     """How many of each, where they are, and what to do next."""
     counts = Counter(result.outcome for result in results)
     order = ("new", "metadata", "unchanged", "skipped", "failed")
     listing = ", ".join(f"{counts[name]} {name}" for name in order if counts[name])
     step = "dbt-snapshot capture" if counts["failed"] else "dbt-snapshot list"
-    return f"{len(results)} dataset snapshots in {root}: {listing}; next: {step}"
+    where = f" in {clean(root)}" if root else ""
+    return f"{len(results)} dataset snapshots{where}: {listing}; next: {step}"

@@ -17,6 +17,7 @@ from dbt_snapshot_plugin.model.codec import SignedRecord, encode, sign, to_plain
 from dbt_snapshot_plugin.model.events import Event
 from dbt_snapshot_plugin.model.identity import metadata_sha
 from dbt_snapshot_plugin.model.manifest import Manifest, Parent
+from dbt_snapshot_plugin.store.events import Body
 from dbt_snapshot_plugin.store.repository import PRODUCT, StoreFormat
 from tests.factories import (
     ORDERS,
@@ -80,7 +81,11 @@ def records() -> dict[str, bytes]:
     started, ended = make_build(fixed_manifest(), minute=8.5, build_id=_ID.format(3))
     started = msgspec.structs.replace(started, build_id=_ID.format(3))
     evidence = make_evidence("cd" * 32, passed=False)
-    bodies = {"build_started": started, "build_ended": ended, "evidence": evidence}
+    bodies: dict[str, Body] = {
+        "build_started": started,
+        "build_ended": ended,
+        "evidence": evidence,
+    }
     made: dict[str, SignedRecord] = {
         "manifest": fixed_manifest(message="new tax rule"),
         "store": StoreFormat(product=PRODUCT),

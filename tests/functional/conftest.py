@@ -14,9 +14,7 @@ MakeProject = Callable[[dict[str, str]], DbtProject]
 
 
 @pytest.fixture(scope="module")
-def make_project(
-    spark: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[MakeProject]:
+def make_project(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeProject]:
     """Makes dbt projects with a schema of their own, dropped when the module is done."""
     made: list[DbtProject] = []
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from dbt_snapshot_plugin.model.events import Build, BuildEnded
 from dbt_snapshot_plugin.ops.open_store import Store, open_store
 from tests.conftest import ROOT, SPARK_SETTINGS
 
@@ -27,6 +28,8 @@ class Outcome:
     notes: list[str]
     """The lines that the plugin printed."""
     messages: dict[str, str] = field(default_factory=dict)
+    value: Any = None
+    """dbt's own result: a manifest, a list of names, …"""
 
     def note(self, part: str) -> str:
         """The one line with this part in it."""
@@ -42,6 +45,7 @@ class DbtProject:
         self.root = directory / ".dbt_snapshot"
         self.vars: dict[str, Any] = {}
         self.hook = True
+        self.persist_docs = False
         directory.mkdir(parents=True, exist_ok=True)
 
     @property
@@ -60,7 +64,9 @@ class DbtProject:
         self._write_project()
 
     def _write_project(self) -> None:
-        hook = {"+post-hook": HOOK} if self.hook else {}
+        hook: dict[str, Any] = {"+post-hook": HOOK} if self.hook else {}
+        if self.persist_docs:
+            hook["+persist_docs"] = {"relation": True, "columns": True}
         project = {
             "name": "shop",
             "version": "1.0.0",
@@ -93,7 +99,9 @@ class DbtProject:
         self._write_project()
         assert self.invoke("deps").success
 
-    def invoke(self, *arguments: str, environ: Mapping[str, str] | None = None) -> Outcome:
+    def invoke(
+        self, *arguments: str, environ: Mapping[str, str] | None = None, manifest: Any = None
+    ) -> Outcome:
         """One dbt command; what it prints goes to pytest's capture."""
         from dbt.cli.main import dbtRunner
 
@@ -105,7 +113,8 @@ class DbtProject:
 
         where = ["--project-dir", str(self.directory), "--profiles-dir", str(self.directory)]
         with environment({"DBT_SNAPSHOT_ROOT": str(self.root), **(environ or {})}):
-            done = dbtRunner(callbacks=[listen]).invoke([*arguments, *where])
+            done = dbtRunner(manifest=manifest, callbacks=[listen]).invoke([*arguments, *where])
+        outcome.value = done.result
         outcome.success = bool(done.success)
         for result in getattr(done.result, "results", None) or []:
             outcome.results[result.node.unique_id] = str(result.status)
@@ -122,6 +131,23 @@ class DbtProject:
 
     def head(self, name: str) -> dict[str, Any]:
         return self.store.show(name)
+
+    def builds(self, name: str) -> list[Build]:
+        """Of one node, newest first."""
+        repository = self.store.repository
+        dataset = next(d for d in repository.datasets() if d.unique_id.endswith(f".{name}"))
+        return list(repository.events(dataset).builds())
+
+    def last_build(self, name: str) -> BuildEnded:
+        """How the newest build of a node ended."""
+        ended = self.builds(name)[0].ended
+        assert ended is not None, f"the build of {name} has not ended"
+        return ended
+
+    def assert_valid(self) -> None:
+        """Nothing half-written: the store is sound and nothing waits in staging."""
+        assert self.store.validate().errors == []
+        assert list((self.root / "staging").iterdir()) == []
 
 
 @contextlib.contextmanager

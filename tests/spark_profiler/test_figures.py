@@ -81,6 +81,7 @@ SERIES: list[tuple[str, list[Any]]] = [
     ("string", [b"", None]),
     ("string", ["größe".encode(), "📏".encode(), "a\u0301".encode(), b""]),
     ("string", [b"\xff", b"ok", b"\xc3", b"\xa9", b"\xed\xa0\x80", b"\xf0\x9f\x93"]),
+    ("string", [b"\x80", b"a"]),
     ("string", [b"\xc3", b"\xa9"]),  # together they would be one character
     ("string", [b"ok", "ü".encode(), None, "�".encode()]),
     ("string", [None]),
@@ -189,10 +190,11 @@ def test_double_sums_are_exact(values: list[float]) -> None:
 
 
 @example(2**53 + 1, 2**53)
-@example((2**54 + 1) ** 2, 1)  # halfway between two doubles: to even
-@example((2**54 + 3) ** 2, 1)
-@example((2**54 + 1) ** 2 + 1, 1)  # a hair above halfway
-@example((2**54 + 1) ** 2 - 1, 1)
+@example((2**53 + 1) ** 2, 1)  # halfway between two doubles: to even
+@example((2**53 + 3) ** 2, 1)
+@example((2**53 + 1) ** 2 + 1, 1)  # a hair above halfway
+@example((2**53 + 1) ** 2 * 2**40 + 1, 2**40)  # less than a hair
+@example((2**53 + 3) ** 2 - 1, 1)
 @example(1, 2**2148)
 @example(1, 2**2150)
 @example(3, 2**2151)

@@ -19,8 +19,9 @@ from spark_profiler.types import parse, read_column
 from tests.spark_profiler.tables import QUICK
 
 WORDS = st.integers(0, NULL)
-# Words that share the low 12 bits meet in one place of the sketch's cache.
+# Words that share the low 12 bits meet in one place of the sketch's cache, some of them with null.
 TWINS = st.builds(lambda high, low: high << 12 | low, st.integers(0, 9), st.integers(0, 2))
+NULLS = st.sampled_from([NULL, NULL - (1 << 12), NULL - (1 << 13)])
 
 
 def words(values: list[int]) -> np.ndarray:
@@ -28,7 +29,7 @@ def words(values: list[int]) -> np.ndarray:
 
 
 @QUICK
-@given(st.lists(st.lists(WORDS | TWINS, max_size=40), max_size=6))
+@given(st.lists(st.lists(WORDS | TWINS | NULLS, max_size=40), max_size=6))
 def test_few_values_are_kept_exactly(batches: list[list[int]]) -> None:
     sketch = BottomK()
     for hashes in batches:

@@ -51,7 +51,7 @@ def test_a_snapshot_without_a_profile_has_what_the_manifest_has() -> None:
 def test_annotations_are_those_of_the_newest_build() -> None:
     repo = memory_store(1)
     head = repo.history(ORDERS).head()
-    texts = {"description": "Better words.", "tags": {"core": ""}, "metadata": {}}
+    texts: dict[str, Any] = {"description": "Better words.", "tags": {"core": ""}, "metadata": {}}
     add_build(repo, ORDERS, head, minute=50, outcome="unchanged", **texts)
     add_build(repo, ORDERS, minute=60, description="of a build that failed")
     document = show(repo, "fct_orders").document

@@ -146,7 +146,7 @@ def put_suite(root: Path, suite: str, unique_id: str | None) -> Path:
     return path
 
 
-def make_node(name: str, kind: str = "model", **facts: Any) -> Node:
+def make_node(name: str, kind: str = "model", /, **facts: Any) -> Node:
     """A table model of the project `shop` whose post-hook asks for snapshots."""
     values: dict[str, Any] = {
         "unique_id": f"{kind}.shop.{name}",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dbt_snapshot_plugin.model.codec import sha256_hex
-from dbt_snapshot_plugin.model.qa import Counts, Evidence, FailedCheck, fold
+from dbt_snapshot_plugin.model.qa import Counts, Evidence, FailedCheck, describe, fold
 from tests.factories import clock, make_evidence
 
 DATA, OTHER = sha256_hex(b"data"), sha256_hex(b"other")
@@ -153,3 +153,19 @@ def test_a_long_list_of_failures_is_cut() -> None:
     found = fold([failed(failed=[check] * 50)], DATA)
     assert found.reasons[0].text.endswith("(+45 more)")
     assert len(found.suites[0].failed) == 50
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({}, "c failed"),
+        ({"column": "amount"}, "c(amount) failed"),
+        ({"outcome": "error"}, "c could not be evaluated"),
+        ({"unexpected_count": 1200, "element_count": 5000}, "c failed on 1,200 of 5,000 rows"),
+        ({"unexpected_count": 1}, "c failed"),
+        ({"unexpected_count": 0, "element_count": 0}, "c failed"),
+    ],
+)
+def test_one_failed_check_in_words(fields: dict[str, Any], text: str) -> None:
+    values = {"check": "c", "severity": "critical", "outcome": "failed"} | fields
+    assert describe(FailedCheck(**values)) == text

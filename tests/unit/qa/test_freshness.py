@@ -192,17 +192,40 @@ class TestUncaptured:
         inside = take(repo, tmp_path, sized(4, minute=45), minute=45)
         assert inside.state == "UNKNOWN"
 
-    def test_a_build_between_dbts_end_and_the_late_capture(
-        self, repo: Repository, tmp_path: Path
-    ) -> None:
-        """The late capture says 'built at 21', but another build ran at 30: only that counts."""
-        add_build(repo, ORDERS, repo.history(ORDERS).get(1), minute=30)
+    @staticmethod
+    def capture_late(repo: Repository) -> None:
+        """dbt built 7 rows at minute 21; they were captured at minute 50."""
         head = add_snapshot(repo, ORDERS, rows=7, build=False)
         started, ended = make_build(head, minute=50)
         repo.events(ORDERS).write(msgspec.structs.replace(started, built_at=clock(21)))
         repo.events(ORDERS).write(ended)
+
+    def test_a_build_between_dbts_end_and_the_late_capture(
+        self, repo: Repository, tmp_path: Path
+    ) -> None:
+        """What was built in between is what the late capture saw."""
+        add_build(repo, ORDERS, repo.history(ORDERS).get(1), minute=30)
+        self.capture_late(repo)
         assert take(repo, tmp_path, sized(7, minute=25), minute=25).state == "UNKNOWN"
         assert take(repo, tmp_path, sized(7, minute=35), minute=35).state == "PASS"
+        before = sized(4, minute=20, finished=25)
+        assert take(repo, tmp_path, before).state == "UNKNOWN"
+
+    def test_a_build_in_between_that_died(self, repo: Repository, tmp_path: Path) -> None:
+        """Nobody knows when it wrote last: only what came after the late capture counts."""
+        add_build(repo, ORDERS, minute=30, end=False)
+        self.capture_late(repo)
+        assert take(repo, tmp_path, sized(7, minute=25), minute=25).state == "UNKNOWN"
+        assert take(repo, tmp_path, sized(7, minute=35), minute=35).code == "uncaptured"
+        assert take(repo, tmp_path, sized(7, minute=55), minute=55).state == "PASS"
+
+    def test_the_older_data_ended_when_dbt_built_not_at_the_late_capture(
+        self, repo: Repository, tmp_path: Path
+    ) -> None:
+        self.capture_late(repo)
+        row = take(repo, tmp_path, sized(4, minute=20, finished=30))
+        assert (row.state, row.code) == ("UNKNOWN", "stale")
+        assert take(repo, tmp_path, sized(4, minute=20, finished=20.5)).state == "PASS"
 
 
 class TestByInvocation:
@@ -237,9 +260,21 @@ class TestByInvocation:
         assert (row.state, row.code) == ("UNKNOWN", "stale")
         assert "names the dbt run inv-1" in str(row.reason)
 
-    def test_a_later_build_ends_it(self, repo: Repository, head: Manifest, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("minute", [45, 50])
+    def test_a_later_build_ends_it(
+        self, repo: Repository, head: Manifest, tmp_path: Path, minute: float
+    ) -> None:
         self.build(repo, head, 45, "inv-2")
-        assert take(repo, tmp_path, sized(7, minute=50, run_name="inv-1")).state == "UNKNOWN"
+        assert take(repo, tmp_path, sized(7, minute=minute, run_name="inv-1")).state == "UNKNOWN"
+
+    def test_a_run_that_was_captured_late(self, repo: Repository, tmp_path: Path) -> None:
+        head = add_snapshot(repo, ORDERS, rows=7, build=False)
+        started, ended = make_build(head, minute=50, invocation_id="inv-1")
+        facts = {"built_at": clock(21), "invocation_id": "inv-1"}
+        repo.events(ORDERS).write(msgspec.structs.replace(started, **facts))
+        repo.events(ORDERS).write(ended)
+        row = take(repo, tmp_path, sized(7, minute=30, run_name="inv-1"))
+        assert (row.state, row.basis) == ("PASS", "invocation")
 
     def test_a_run_without_a_capture(self, repo: Repository, tmp_path: Path) -> None:
         self.build(repo, None, 30, "inv-1")
@@ -385,8 +420,9 @@ class TestViews:
         assert (row.state, row.code) == ("UNKNOWN", "stale")
         assert STAGING.unique_id in str(row.reason)
 
-    def test_the_build_failed(self, repo: Repository, tmp_path: Path) -> None:
-        add_build(repo, STAGING, minute=20)
+    @pytest.mark.parametrize("end", [True, False], ids=["failed", "runs or died"])
+    def test_the_build_left_nothing(self, repo: Repository, tmp_path: Path, end: bool) -> None:
+        add_build(repo, STAGING, minute=20, end=end)
         assert take(repo, tmp_path, document(minute=40)).state == "UNKNOWN"
 
     def test_it_was_built_anew_with_the_same_rows(self, repo: Repository, tmp_path: Path) -> None:

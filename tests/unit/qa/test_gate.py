@@ -259,7 +259,35 @@ class TestProject:
     @pytest.mark.parametrize(
         "facts",
         [
+            {"config": {"materialized": "table"}, "meta": {"dbt_snapshot": {"trigger": "model"}}},
+            {
+                "config": {"materialized": "table", "post-hook": "{{ our_hooks() }}"},
+                "depends_on": {"macros": ["macro.dbt_snapshot.profile"]},
+            },
+        ],
+    )
+    def test_there_are_other_ways_to_ask(
+        self, repo: Repository, gate: Gate, tmp_path: Path, facts: dict[str, Any]
+    ) -> None:
+        passing(repo)
+        project = make_project(
+            tmp_path / "project", dbt_node("fct_orders"), dbt_node("fct_new", **facts)
+        )
+        manifest = project / "target" / "manifest.json"
+        document = json.loads(manifest.read_text())
+        macro = {"package_name": "dbt_snapshot", "macro_sql": ""}
+        document["macros"] = {"macro.dbt_snapshot.profile": macro}
+        manifest.write_text(json.dumps(document))
+        assert rows(gate)[1][0][3] == ["uncaptured"]
+
+    @pytest.mark.parametrize(
+        "facts",
+        [
             {"config": {"materialized": "table"}},
+            {
+                "config": {"materialized": "view", "post-hook": "{{ dbt_snapshot.profile() }}"},
+                "meta": {"dbt_snapshot": {"views": "off"}},
+            },
             {"config": {"materialized": "ephemeral", "post-hook": "{{ dbt_snapshot.profile() }}"}},
             {"meta": {"dbt_snapshot": {"enabled": False}}},
             {"resource_type": "test"},

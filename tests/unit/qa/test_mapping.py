@@ -168,6 +168,7 @@ def test_a_relation_that_is_not_known_contradicts_nothing() -> None:
     bare = Known(Dataset("prod", "model.shop.new"), "new", "")
     facts = subject(table="anything", unique_ids=("model.shop.new",))
     assert mapped(map_result(facts, [bare]))[1] == "meta"
+    assert "no known dataset" in unmapped(map_result(subject(table="anything"), [bare])).reason
 
 
 def test_nothing_is_known() -> None:

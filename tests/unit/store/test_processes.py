@@ -41,13 +41,13 @@ def test_a_writer_killed_at_every_step(tmp_path: Path) -> None:
 
 
 def test_a_writer_killed_at_random_moments(tmp_path: Path) -> None:
-    assert run("random", tmp_path / "store", 30, 1).startswith("30 kills")
+    assert run("random", tmp_path, 30, 1) == "30 kills"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 3])
 def test_a_writer_killed_at_many_random_moments(tmp_path: Path, seed: int) -> None:
-    assert run("random", tmp_path / "store", 150, seed).startswith("150 kills")
+    assert run("random", tmp_path, 150, seed) == "150 kills"
 
 
 def test_two_writers_at_once_lose_nothing(tmp_path: Path) -> None:
