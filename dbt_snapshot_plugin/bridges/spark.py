@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ _MISSING = (
     "PATH_NOT_FOUND",
     "DELTA_TABLE_NOT_FOUND",
 )
+_ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,28 @@ def first_line(error: BaseException) -> str:
     return text.splitlines()[0] if text else type(error).__name__
 
 
+class _Hush(logging.Filter):
+    """pyspark writes each SQL error to stderr, Java trace and all; ours are told by us."""
+
+    asking = threading.local()
+
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002
+        return not getattr(self.asking, "now", False)
+
+
+_hush = _Hush()
+
+
+def _hush_pyspark() -> None:
+    """Only while our own thread asks; dbt's statements are none of our business."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:
+        return  # before 4.0 nothing was written
+    for name in _ERROR_LOGGERS:
+        PySparkLogger.getLogger(name).addFilter(_hush)
+
+
 @contextlib.contextmanager
 def _spark_errors(relation: str) -> Iterator[None]:
     """Spark's errors as ours; a missing relation is by far the most common."""
@@ -83,6 +108,7 @@ def _spark_errors(relation: str) -> Iterator[None]:
 
     from spark_profiler.model import ProfilerError
 
+    _hush.asking.now = True
     try:
         yield
     except PySparkException as error:
@@ -96,6 +122,8 @@ def _spark_errors(relation: str) -> Iterator[None]:
         if not type(error).__module__.startswith("py4j"):
             raise
         raise _explained(error, relation) from None
+    finally:
+        _hush.asking.now = False
 
 
 def _explained(error: BaseException, relation: str) -> SnapshotError:
@@ -121,6 +149,7 @@ class SparkHost:
 
     def __init__(self, session: Any) -> None:
         self._session = session
+        _hush_pyspark()
 
     @property
     def version(self) -> str:

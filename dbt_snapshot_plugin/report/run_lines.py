@@ -34,15 +34,14 @@ class Result(Protocol):
 
 def capture_line(name: str, result: Result, seconds: float, style: Style) -> str:
     """One line for one relation: what is there, what became of it, what QA says."""
-    took = f"[{seconds:.2f}s]"
     if result.outcome not in _WORDS:
         word = "FAILED" if result.outcome == "failed" else "not captured"
-        return f"{clean(name)}: {word}: {result.reason} {took}"
+        return f"{clean(name)}: {word}: {result.reason}"
     rows = f"{number(result.num_rows)} rows" if result.num_rows is not None else "rows not read"
     return (
         f"{clean(name)}: {rows}, {result.num_columns} columns, snapshot {result.seq} "
         f"{short(result.metadata_sha or '')} ({_WORDS[result.outcome]}), "
-        f"qa {style.state(result.qa_state or 'UNKNOWN')} {took}"
+        f"qa {style.state(result.qa_state or 'UNKNOWN')} [{seconds:.2f}s]"
     )
 
 
@@ -50,7 +49,7 @@ def summary_line(results: Sequence[Result], root: str | None) -> str:
     """How many of each, where they are, and what to do next."""
     counts = Counter(result.outcome for result in results)
     order = ("new", "metadata", "unchanged", "skipped", "failed")
-    listing = ", ".join(f"{counts[name]} {name}" for name in order if counts[name])
+    listing = ", ".join(f"{counts[name]} {name}" for name in order if counts[name]) or "none"
     step = "dbt-snapshot capture" if counts["failed"] else "dbt-snapshot list"
     where = f" in {clean(root)}" if root else ""
-    return f"{len(results)} dataset snapshots{where}: {listing}; next: {step}"
+    return f"dataset snapshots{where}: {listing}; next: {step}"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.functional.project import DbtProject
 
-MakeProject = Callable[[dict[str, str]], DbtProject]
+MakeProject = Callable[..., DbtProject]
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,8 @@ models:
     config: {meta: {dbt_snapshot: {volatile: [at]}}}
     columns: [{name: name, config: {tags: [pii]}}]
 """,
-    "macros/up.sql": "{% macro up(c) %}upper({{ c }}) || '{{ env_var('SUFFIX', '') }}'{% endmacro %}",
+    "macros/up.sql": "{% macro up(c) %}upper({{ c }}) || '{{ env_var('SUFFIX', '') }}'"
+    "{% endmacro %}",
     "models/base.sql": "{{ config(materialized='table') }} select id, {{ up('name') }} as name,"
     " current_timestamp() as at from {{ ref('countries') }} where id <= {{ var('limit', 1) }}",
     "models/clean.sql": "{{ config(materialized='view') }} select * from {{ ref('base') }}",
@@ -93,14 +94,8 @@ def test_manifests_agree_in_all_but_the_event(
 ) -> None:
     mine = open_store(other_root).show("mart")
     hooks = project.head("mart")
-    for key in (
-        "columns",
-        "code_sha",
-        "relation",
-        "producer",
-        "invocation_id",
-        "compiled_code_sha",
-    ):
+    same = ("columns", "code_sha", "relation", "producer", "invocation_id", "compiled_code_sha")
+    for key in same:
         assert mine[key] == hooks[key]
     pins = ("unique_id", "basis", "metadata_sha", "data_sha", "reason")
     assert [[p.get(k) for k in pins] for p in mine["parents"]] == [
@@ -206,9 +201,9 @@ def test_no_java(project: DbtProject, captured: CaptureRun, tmp_path: Path) -> N
     """In a process of its own: this one has a JVM already."""
     left_out = {"PATH", "JAVA_HOME", "SPARK_HOME"}
     environ = {k: v for k, v in os.environ.items() if k not in left_out}
+    where = ["--root", str(tmp_path / "store"), "--project-dir", str(project.directory)]
     done = subprocess.run(
-        [sys.executable, "-m", "dbt_snapshot_plugin.cli", "capture", "-s", "mart", "--root"]
-        + [str(tmp_path / "store"), "--project-dir", str(project.directory)],
+        [sys.executable, "-m", "dbt_snapshot_plugin.cli", "capture", "-s", "mart", *where],
         env={**environ, "PATH": str(tmp_path), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.functional, pytest.mark.spark]
 DROPPED = "{{ config(materialized='table', post_hook='drop table {{ this }}') }} select 1 as id"
 MODELS = {
     "models/dropped.sql": DROPPED,
-    "models/child.sql": "{{ config(materialized='table') }} select 1 as id -- {{ ref('dropped') }}",
+    "models/child.sql": "{{ config(materialized='table') }} select * from {{ ref('dropped') }}",
     "models/other.sql": "{{ config(materialized='table') }} select 1 as id",
 }
 

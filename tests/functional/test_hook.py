@@ -14,14 +14,7 @@ from tests.functional.project import DbtProject, Outcome
 
 pytestmark = [pytest.mark.functional, pytest.mark.spark]
 
-TABLE = "{{ config(materialized='table') }}"
-DAYS = """
-    {{ config(materialized='incremental', incremental_strategy='microbatch', event_time='day',
-              batch_size='day', begin='2025-01-01', lookback=0, partition_by=['day'],
-              on_schema_change='ignore') }}
-    select id, cast('2025-01-01' as date) as day from {{ ref('orders') }}
-    where {{ 1 / var('bad_batch', 1) }} > 0
-"""
+TABLE = "{{ config(materialized='table') }} select"
 PROJECT = {
     "seeds/countries.csv": "id,name\n1,Schweiz\n2,Österreich\n",
     "models/sources.yml": """
@@ -48,12 +41,12 @@ models:
     "models/middle.sql": "{{ config(materialized='ephemeral') }} select * from {{ ref('names') }}",
     "models/counted.sql": TABLE
     + " select name, count(*) as n from {{ ref('middle') }} group by 1",
-    "models/clicks.sql": TABLE + " select id from {{ source('raw', 'events') }}"
+    "models/clicks.sql": TABLE + " id from {{ source('raw', 'events') }}"
     " where (select count(*) from {{ ref('countries') }}) > 0",
-    "models/private.sql": TABLE + " select 1 as id",
-    "models/wrapped.sql": TABLE + " select 1 as id",
-    "models/failing.sql": TABLE + " select no_such_column from {{ ref('orders') }}",
-    "models/skipped.sql": TABLE + " select * from {{ ref('failing') }}",
+    "models/private.sql": TABLE + " 1 as id",
+    "models/wrapped.sql": TABLE + " 1 as id",
+    "models/failing.sql": TABLE + " no_such_column from {{ ref('orders') }}",
+    "models/skipped.sql": TABLE + " * from {{ ref('failing') }}",
     "models/dropped.sql": "{{ config(materialized='table', post_hook='drop table {{ this }}') }}"
     " select 1 as id",
 }
@@ -76,9 +69,8 @@ def first(project: DbtProject) -> Outcome:
 @pytest.fixture(scope="module")
 def second(project: DbtProject, first: Outcome) -> Outcome:
     """The same again; now dbt has parsed before and parses only what changed."""
-    project.write(
-        {"models/sources.yml": PROJECT["models/sources.yml"].replace("One row", "A row")}
-    )
+    text = PROJECT["models/sources.yml"]
+    project.write({"models/sources.yml": text.replace("One row", "A row")})
     return project.invoke("build", "--threads", "4", "--exclude", "failing", "skipped")
 
 
@@ -89,7 +81,6 @@ def parents(project: DbtProject, name: str) -> dict[str, dict[str, Any]]:
 def test_what_is_built_is_captured(project: DbtProject, first: Outcome) -> None:
     assert project.heads() == dict.fromkeys(CAPTURED, 1)
     assert "3 rows, 2 columns" in first.note(" orders:")
-    assert "7 dataset snapshots" not in first.note("next:")  # a source is nothing that was built
     assert "6 new, 1 failed; next: dbt-snapshot capture" in first.note("next:")
 
 
@@ -143,9 +134,8 @@ def test_a_second_build_changes_nothing(
         assert "(unchanged)" in second.note(f" {name}:")
     assert project.heads() == dict.fromkeys(CAPTURED, 1)
     objects = [path for path in (project.root / "objects").rglob("*") if path.is_file()]
-    assert len(objects) == len(
-        {project.head(n)["profile"]["sha256"] for n in CAPTURED - {"events"}}
-    )
+    profiles = {project.head(name)["profile"]["sha256"] for name in CAPTURED - {"events"}}
+    assert len(objects) == len(profiles)
 
 
 def test_an_annotation_needs_no_new_version(project: DbtProject, second: Outcome) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -19,7 +20,7 @@ from spark_profiler import profile_arrow
 from spark_profiler.kernel.exact import double_sums, square_root, sum_signed, sum_squares
 from spark_profiler.kernel.temporal import iso_date, iso_moment
 from tests.spark_profiler.layouts import under_nulls
-from tests.spark_profiler.oracles import expected, iso, root
+from tests.spark_profiler.oracles import CYCLE, expected, iso, root
 from tests.spark_profiler.tables import QUICK, Table, arrow_type, batch, tables, to_arrow
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -166,6 +167,19 @@ def test_sums_of_many_extreme_integers_do_not_overflow(value: int) -> None:
     assert sum_squares(np.abs(words).view(np.uint64)) == 70_001 * value**2
 
 
+@given(st.lists(st.integers(0, 127).map(lambda bit: 2**bit) | st.integers(0, 2**127)))
+def test_squares_of_wide_integers_are_exact(values: list[int]) -> None:
+    low = np.array([value % 2**64 for value in values], np.uint64)
+    high = np.array([value >> 64 for value in values], np.uint64)
+    assert sum_squares(low, high) == sum(value**2 for value in values)
+
+
+def test_every_bit_of_a_wide_integer_counts() -> None:
+    for bit in range(128):
+        low, high = np.array([[2**bit % 2**64], [2**bit >> 64]], np.uint64)
+        assert sum_squares(low, high) == 2 ** (2 * bit)
+
+
 @pytest.mark.parametrize("value", [2**127, 2**64 - 1, 2**104 + 2**56 + 1, 10**38])
 def test_squares_of_many_wide_integers_do_not_overflow(value: int) -> None:
     low = np.full(40_000, value % 2**64, np.uint64)
@@ -217,6 +231,13 @@ def test_moments_have_iso_8601_texts(microseconds: int) -> None:
 @given(st.integers(-(2**31), 2**31 - 1))
 def test_dates_have_iso_8601_texts(days: int) -> None:
     assert iso_date(days) == iso(days * 86_400_000_000).split("T")[0]
+
+
+def test_every_day_of_the_calendar_s_cycle() -> None:
+    first = date(1600, 3, 1)
+    epoch = date(1970, 1, 1).toordinal()
+    days = (date.fromordinal(first.toordinal() + place) for place in range(CYCLE + 1))
+    assert all(iso_date(day.toordinal() - epoch) == day.isoformat() for day in days)
 
 
 def test_years_outside_of_four_digits_have_a_sign() -> None:

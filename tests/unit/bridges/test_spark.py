@@ -20,7 +20,9 @@ def shop(spark: Any) -> Iterator[str]:
 
 
 @pytest.mark.spark
-def test_tables_and_views(spark: Any, shop: str, tmp_path: Path) -> None:
+def test_tables_and_views(
+    spark: Any, shop: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     host = SparkHost(spark)
     place = tmp_path / "a b%20c"
     spark.sql(f"create table {shop}.t using parquet location '{place}' as select 1 as id, 2 as n")
@@ -48,6 +50,7 @@ def test_tables_and_views(spark: Any, shop: str, tmp_path: Path) -> None:
         f"Spark could not read {shop}.v: [TABLE_OR_VIEW_NOT_FOUND]"
     )
     assert "\n" not in broken.value.what
+    assert "at org.apache" not in capfd.readouterr().err
 
 
 @pytest.mark.spark

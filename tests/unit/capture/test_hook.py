@@ -146,7 +146,7 @@ OFF: list[dict[str, Any]] = [
 @pytest.mark.parametrize("off", OFF, ids=str)
 def test_off_costs_nothing(tmp_path: Path, off: dict[str, Any]) -> None:
     world = World(tmp_path, **off.get("settings", {}))
-    meta = {"meta": {"dbt_snapshot": off["meta"]}} if "meta" in off else {}
+    meta: Any = {"meta": {"dbt_snapshot": off["meta"]}} if "meta" in off else {}
     world.source("events")
     world.model("orders", reads=["events"], materialized=off.get("materialized", "table"), **meta)
     assert world.build("orders") is None

@@ -13,6 +13,7 @@ from dbt_snapshot_plugin.model.code import code_sha
 from dbt_snapshot_plugin.model.graph import upstream
 
 ORDERS = "model.shop.orders"
+CODE = "select {{ money('x') }} from {{ ref('clean') }}\nwhere y > {{ var('y') }}"
 WORLD: dict[str, Any] = {
     "nodes": {
         ORDERS: {
@@ -20,7 +21,7 @@ WORLD: dict[str, Any] = {
             "resource_type": "model",
             "name": "orders",
             "package_name": "shop",
-            "raw_code": "select {{ money('x') }} from {{ ref('clean') }}\nwhere y > {{ var('y') }}",
+            "raw_code": CODE,
             "compiled_code": "select x from shop.clean where y > 3",
             "relation_name": "`dev`.`orders`",
             "description": "old",
@@ -140,8 +141,8 @@ MOVES: dict[str, Change] = {
     "post-hook": config("post-hook", [{"sql": "optimize b"}]),
 }
 STAYS: dict[str, Change] = {
-    "line ends": put("nodes", ORDERS, "raw_code", WORLD["nodes"][ORDERS]["raw_code"].replace("\n", "\r\n")),
-    "last line end": put("nodes", ORDERS, "raw_code", WORLD["nodes"][ORDERS]["raw_code"] + "\n"),
+    "line ends": put("nodes", ORDERS, "raw_code", CODE.replace("\n", "\r\n")),
+    "last line end": put("nodes", ORDERS, "raw_code", CODE + "\n"),
     "compiled code": put("nodes", ORDERS, "compiled_code", "select x from prod.clean"),
     "relation": put("nodes", ORDERS, "relation_name", "`prod`.`orders`"),
     "description": put("nodes", ORDERS, "description", "new"),
