@@ -180,14 +180,14 @@ def _capture_one(
     """`run` is what the last dbt run says of the node, None if it was not in it."""
     began = time.monotonic()
     was_built = run is not None and run.status == SUCCESS
-    built_at = run.completed_at if run is not None and was_built else None
+    unwanted = f"{partial} built only a part of it" if was_built and partial else None
     building = recorder.begin(
         node,
         recorder.config_of(node),
+        wanted=unwanted is None,
         built_here=was_built,
-        built_at=built_at,
+        built_at=run.completed_at if run is not None and was_built else None,
     )
-    unwanted = f"{partial} built only a part of it" if was_built and partial else None
     captured = recorder.finish(building, SUCCESS, unwanted=unwanted)
     if progress is not None:
         progress(node.name, captured, time.monotonic() - began)

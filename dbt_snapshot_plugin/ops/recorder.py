@@ -108,7 +108,8 @@ class Recorder:
         """
         self._prepare_store()
         building = self._start(node, config, built_here=built_here, built_at=built_at)
-        return self.look_around(building) if wanted else building
+        is_whole = self.invocation.partial is None
+        return self.look_around(building) if wanted and is_whole else building
 
     def look_around(self, building: Building) -> Building:
         """What a capture rests on: the sources are captured, the parents' heads are noted."""

@@ -203,7 +203,7 @@ def test_no_java(project: DbtProject, captured: CaptureRun, tmp_path: Path) -> N
     environ = {k: v for k, v in os.environ.items() if k not in left_out}
     where = ["--root", str(tmp_path / "store"), "--project-dir", str(project.directory)]
     done = subprocess.run(
-        [sys.executable, "-m", "dbt_snapshot_plugin.cli", "capture", "-s", "mart", *where],
+        [sys.executable, "-m", "dbt_snapshot_plugin.cli", "capture", "-s", "base", *where],
         env={**environ, "PATH": str(tmp_path), "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,

@@ -10,7 +10,7 @@ Only Spark is replaced; profiles are real.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +31,8 @@ from dbt_snapshot_plugin.ops.recorder import Recorder
 from dbt_snapshot_plugin.ops.settings import as_written
 from dbt_snapshot_plugin.ops.show import show
 from dbt_snapshot_plugin.ops.validate import validate
+from dbt_snapshot_plugin.store.backend import Backend
+from dbt_snapshot_plugin.store.local import LocalBackend
 from dbt_snapshot_plugin.store.repository import Repository, open_repository
 from spark_profiler import ProfileOptions, profile_arrow
 
@@ -113,6 +115,7 @@ class World:
             PROFILE: {"package_name": "dbt_snapshot", "macro_sql": "…", "depends_on": {}}
         }
         self.partial: str | None = None
+        self.wrap: Callable[[Backend], Backend] | None = None
 
     def model(
         self,
@@ -200,6 +203,8 @@ class World:
         invocation = Invocation(new_id(), "run", self.partial)
         recorder = _Recorder(self.target, self.graph, invocation)
         recorder.spark = self.spark
+        if self.wrap is not None:
+            recorder.repository = Repository(self.wrap(LocalBackend(self.root)))
         return recorder
 
     def hook(self) -> Hook:

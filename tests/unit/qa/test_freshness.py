@@ -430,6 +430,17 @@ class TestViews:
         add_build(repo, STAGING, same, minute=20, outcome="unchanged")
         assert take(repo, tmp_path, document(minute=40)).state == "PASS"
 
+    def test_it_was_just_being_built(self, repo: Repository, tmp_path: Path) -> None:
+        same = repo.history(STAGING).head()
+        add_build(repo, STAGING, same, minute=39.5, outcome="unchanged")
+        assert take(repo, tmp_path, document(minute=40)).state == "UNKNOWN"
+
+    def test_a_table_keeps_what_it_has(self, tmp_path: Path) -> None:
+        repo = Repository(MemoryBackend())
+        add_snapshot(repo, ORDERS, parents=[add_snapshot(repo, STAGING, rows=4)])
+        add_snapshot(repo, STAGING, rows=5)
+        assert take(repo, tmp_path, document(minute=40)).state == "PASS"
+
     def test_it_was_built_anew_only_later(self, repo: Repository, tmp_path: Path) -> None:
         add_snapshot(repo, STAGING, rows=5)
         assert take(repo, tmp_path, document(minute=15)).state == "PASS"
@@ -451,6 +462,11 @@ class TestTwoEnvs:
         assert (row.state, row.dataset, row.code) == ("UNKNOWN", None, "ambiguous")
         assert f"already counts for {ORDERS}" in str(row.reason)
         assert repo.events(PROD).evidence() == []
+
+    def test_a_run_name_of_neither_is_only_a_name(
+        self, repo: Repository, prod: Manifest, tmp_path: Path
+    ) -> None:
+        assert take(repo, tmp_path, sized(4, minute=40, run_name="nightly")).state == "PASS"
 
     def test_a_run_name_belongs_to_one_env(
         self, repo: Repository, prod: Manifest, tmp_path: Path

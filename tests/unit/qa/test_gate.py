@@ -260,6 +260,7 @@ class TestProject:
         "facts",
         [
             {"config": {"materialized": "table"}, "meta": {"dbt_snapshot": {"trigger": "model"}}},
+            {"config": {"materialized": "view", "post-hook": "{{ dbt_snapshot.profile() }}"}},
             {
                 "config": {"materialized": "table", "post-hook": "{{ our_hooks() }}"},
                 "depends_on": {"macros": ["macro.dbt_snapshot.profile"]},
@@ -399,10 +400,12 @@ class TestSelection:
         assert (found[0], len(found[1])) == (code, count)
 
     def test_what_is_not_judged_is_said(self, project: None, gate: Gate) -> None:
-        assert (
-            "not captured and not asking for it: model.shop.plain"
-            in (gate("-s", "fct_orders", "plain")[2])
-        )
+        _, _, err = gate("-s", "fct_orders", "plain")
+        assert err == "selected, but not captured and not asking for it: model.shop.plain\n"
+        _, out, err = gate("-s", "plain")
+        assert err == "nothing that was selected has a dataset snapshot or asks for one\n"
+        assert "GATE: FAIL (nothing to judge)" in out
+        assert gate("--exclude", "plain")[2] == ""
 
     @pytest.mark.parametrize(
         ("expression", "words"),

@@ -178,6 +178,21 @@ class TestMapping:
         assert (row.state, row.code, row.stored) == ("UNKNOWN", "uncaptured", False)
         assert row.dataset == f"{ENV}/model.shop.new_model"
 
+    @pytest.mark.parametrize(
+        ("kind", "materialization", "mapped"),
+        [
+            ("source", "source", True),
+            ("model", "ephemeral", False),
+            ("test", "test", False),
+        ],
+    )
+    def test_only_what_can_have_one(
+        self, repo: Repository, tmp_path: Path, kind: str, materialization: str, mapped: bool
+    ) -> None:
+        graph = make_graph(make_node("other", kind, materialization=materialization))
+        row = run(repo, put(tmp_path, document(asset="other")), graph=graph).rows[0]
+        assert (row.dataset is not None) == mapped
+
     def test_the_store_knows_what_the_graph_has_forgotten(
         self, repo: Repository, tmp_path: Path
     ) -> None:
