@@ -62,6 +62,7 @@ class Listener:
         self._given_manifest = given_manifest
         self._lock = threading.Lock()
         self._hook: Any = None
+        self._pages: Any = None
         self._complaints: set[str] = set()
         self._handlers: dict[str, Callable[[Any], None]] = {
             "NodeStart": self._node_started,
@@ -94,7 +95,8 @@ class Listener:
         from dbt_snapshot_plugin.ops.recorder import explain
 
         text = explain(error)
-        self._warn(text, about=text)
+        if text not in self._complaints:
+            self._warn(text, about=text)
 
     def _warn(self, text: str, about: str) -> None:
         """One cause that hits every model (a store that can't be written) is explained once."""
@@ -157,15 +159,22 @@ class Listener:
         path = Path(message.data.artifact_path)
         if path.name not in _DECORATED or self._command() != "generate":
             return
-        from dbt_snapshot_plugin.bridges.dbt_host import current_target
-        from dbt_snapshot_plugin.ops.docs import decorate_artifact
-        from dbt_snapshot_plugin.ops.settings import Settings
         from dbt_snapshot_plugin.report.docs import decorate_catalog, decorate_manifest
 
         decorate = decorate_catalog if path.name == "catalog.json" else decorate_manifest
-        settings = Settings(current_target(), os.environ)
-        for problem in decorate_artifact(path.absolute(), settings, decorate):
-            self._warn(f"dbt docs: {problem}", about=problem)
+        self._open_pages().decorate(path.absolute(), decorate)
+
+    def _open_pages(self) -> Any:
+        """dbt writes its manifest several times in one command; the store is read once."""
+        if self._pages is None:
+            from dbt_snapshot_plugin.bridges.dbt_host import current_target
+            from dbt_snapshot_plugin.ops.docs import DocsPages
+            from dbt_snapshot_plugin.ops.settings import Settings
+
+            self._pages = DocsPages(Settings(current_target(), os.environ))
+            for problem in self._pages.problems:
+                self._warn(f"dbt docs: {problem}", about=problem)
+        return self._pages
 
     @staticmethod
     def _command() -> str:
@@ -181,11 +190,10 @@ class Listener:
             if self._hook is None:
                 from dbt_snapshot_plugin.bridges.dbt_host import current_target
                 from dbt_snapshot_plugin.ops.hook import Hook
-                from dbt_snapshot_plugin.ops.settings import as_written
+                from dbt_snapshot_plugin.ops.settings import Settings
 
                 self._hook = Hook(
-                    self._make_recorder,
-                    lambda key: as_written(current_target(), os.environ, key),
+                    self._make_recorder, lambda: Settings(current_target(), os.environ).project
                 )
             return self._hook
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import pyarrow as pa
 
 from spark_profiler.canonical import HASH_ALGO, data_sha, schema_hash
@@ -86,12 +87,24 @@ def profile(df: Any, options: ProfileOptions | None = None) -> Profile:
 
 
 def profile_schema(df: Any) -> Profile:
-    """The schema of a DataFrame in a profile's shape; no row is read, so num_rows says 0."""
+    """The schema of a DataFrame in a profile's shape.
+
+    No row is read, so it has no identity and no figures; num_rows, which every profile has, is 0.
+    """
     from spark_profiler.feeds.dataframe import dataframe_fields
 
     fields = [Field(*field) for field in dataframe_fields(df)]
     _, schema = _plan(fields, ProfileOptions())
-    return _finish(fields, TableState.zero(schema), ProfileOptions())
+    empty = _finish(fields, TableState.zero(schema), ProfileOptions())
+    unread = ("num_rows", "data_sha", "row_minhash", "column_stats")
+    return msgspec.structs.replace(
+        empty,
+        depth="schema",
+        data_sha=None,
+        row_minhash=None,
+        column_stats={},
+        not_computed={**empty.not_computed, **dict.fromkeys(unread, "no rows were read")},
+    )
 
 
 def profile_arrow(
@@ -245,7 +258,7 @@ def _stats(column: ColumnState, spark_type: SparkType, rows: int) -> AnyStats:
     stats: AnyStats = _STATS[spark_type.kind](
         null_count=nulls,
         null_fraction=nulls / rows if rows else None,
-        num_unique=column.distinct.count,
+        num_unique=min(column.distinct.count, rows - nulls),  # an estimate can be above it
         **column_figures(column, spark_type),
     )
     return stats

@@ -86,6 +86,24 @@ def resolve_config(layers: Iterable[Layer]) -> Config:
     return Config(**{**merged, "redact": sorted(set(redact))})
 
 
+def usable_config(layers: Iterable[Layer]) -> Config:
+    """What is right of layers that are wrong somewhere: a mistake must not change the rest."""
+    return resolve_config(
+        [
+            (name, {key: value for key, value in layer.items() if _is_right(name, key, value)})
+            for name, layer in layers
+        ]
+    )
+
+
+def _is_right(name: str, key: Any, value: Any) -> bool:
+    try:
+        resolve_config([(name, {key: value})])
+    except ConfigError:
+        return False
+    return True
+
+
 def settings_layer(name: str, found: Any) -> Layer:
     """What a user wrote under `dbt_snapshot` in vars or meta; nothing at all is fine."""
     if found is None:

@@ -68,18 +68,27 @@ def _facts_of(repository: Repository, dataset: Dataset) -> DocsFacts | None:
     )
 
 
-def decorate_artifact(path: Path, settings: Settings, decorate: Decorate) -> list[str]:
-    """Puts the facts into a manifest.json or catalog.json; returns what could not be shown."""
-    if not settings.project.enabled:
-        return []
-    facts, problems = docs_facts(open_repository(settings.root()), settings.env)
-    if not facts:
-        return problems
-    document = decorate(load_json(path), facts)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(json.dumps(document), encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return problems
+class DocsPages:
+    """The pages of one `dbt docs generate`."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Reads the store; `problems` are those datasets that can't be shown."""
+        self._facts: dict[str, DocsFacts] = {}
+        self.problems: list[str] = []
+        if settings.project.enabled:
+            repository = open_repository(settings.root())
+            self._facts, self.problems = docs_facts(repository, settings.env)
+        if settings.error is not None:
+            self.problems.append(str(settings.error))
+
+    def decorate(self, path: Path, decorate: Decorate) -> None:
+        """Puts the facts into a manifest.json or catalog.json, all or nothing."""
+        if not self._facts:
+            return
+        document = decorate(load_json(path), self._facts)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            temporary.write_text(json.dumps(document), encoding="utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)

@@ -9,9 +9,10 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from dbt_snapshot_plugin.model.config import Config
 from dbt_snapshot_plugin.model.errors import ConfigError
+from dbt_snapshot_plugin.model.graph import Node
 from dbt_snapshot_plugin.model.reference import Dataset
 from dbt_snapshot_plugin.ops.capture import Captured
 from dbt_snapshot_plugin.ops.recorder import SUCCESS, Building, Recorder, explain
@@ -50,11 +51,11 @@ class Finished:
 
 class Hook:
     def __init__(
-        self, make_recorder: Callable[[], Recorder], as_written: Callable[[str], Any]
+        self, make_recorder: Callable[[], Recorder], project_config: Callable[[], Config]
     ) -> None:
-        """`as_written(key)` is a setting of the project where no recorder can be made to ask."""
+        """`project_config` is asked where no recorder can be made, so it must work without one."""
         self._make_recorder = make_recorder
-        self._as_written = as_written
+        self._project_config = project_config
         self._lock = threading.RLock()
         self._open: dict[str, _Open] = {}
         self._recorder: Recorder | None = None
@@ -115,37 +116,35 @@ class Hook:
                 return None
             del self._open[unique_id]
         if entry.error is not None:
-            return self._given_up(entry, entry.error, unique_id) if status == SUCCESS else None
+            return self._give_up(entry, entry.error, unique_id, status)
         return self._finish(entry, entry.building, status) if entry.building else None
 
     def _begin(self, entry: _Open, unique_id: str) -> None:
         """An error here is kept for the end: a node must not fail before it has run."""
         try:
-            recorder = self._ask_project(entry)
-            node = recorder.graph.node(unique_id)
-            if node is None:
-                return
-            config = recorder.config_of(node)
-            entry.fails = config.on_error == "fail"
-            entry.allowed = recorder.allows(node, config)
-            entry.asks = entry.marked or recorder.asks(node, config)
-            wanted = entry.allowed and entry.asks
-            if wanted or recorder.has_history(node):
-                entry.building = recorder.begin(node, config, wanted=wanted)
+            self._believe(entry, self._project_config())
+            node = self.recorder.graph.node(unique_id)
+            if node is not None:
+                self._begin_node(entry, self.recorder, node)
         except Exception as error:  # noqa: BLE001 - dbt hangs on one that gets out here
             entry.error = error
 
-    def _ask_project(self, entry: _Open) -> Recorder:
-        """What the project says holds until the node's own settings are known."""
+    def _begin_node(self, entry: _Open, recorder: Recorder, node: Node) -> None:
+        config = recorder.settings.project
         try:
-            recorder = self.recorder
-        except Exception:
-            entry.fails = self._as_written("on_error") == "fail"
-            entry.asks = self._as_written("trigger") == "model"
-            raise
-        project = recorder.settings.project
-        entry.fails, entry.asks = project.on_error == "fail", project.trigger == "model"
-        return recorder
+            config = recorder.config_of(node)
+        except ConfigError as error:
+            entry.error = error
+        self._believe(entry, config)
+        entry.allowed = recorder.allows(node, config)
+        entry.asks = entry.marked or recorder.asks(node, config)
+        wanted = entry.allowed and entry.asks and entry.error is None
+        if wanted or recorder.has_history(node):
+            entry.building = recorder.begin(node, config, wanted=wanted)
+
+    @staticmethod
+    def _believe(entry: _Open, config: Config) -> None:
+        entry.fails, entry.asks = config.on_error == "fail", config.trigger == "model"
 
     def _finish(self, entry: _Open, building: Building, status: str) -> Finished | None:
         began = time.monotonic()
@@ -156,12 +155,17 @@ class Hook:
         fails = captured.outcome == "failed" and entry.fails
         return self._keep(Finished(captured, time.monotonic() - began, fails))
 
-    def _given_up(self, entry: _Open, error: Exception, unique_id: str) -> Finished | None:
+    def _give_up(
+        self, entry: _Open, error: Exception, unique_id: str, status: str
+    ) -> Finished | None:
         """Whoever asked for a snapshot is told; a wrong setting is told to whoever wrote it."""
+        reason = explain(error)
+        if entry.building is not None:  # what was known of the relation ends all the same
+            self.recorder.finish(entry.building, status, unwanted=reason)
         wanted = entry.allowed and (entry.marked or entry.asks)
-        if not wanted and not isinstance(error, ConfigError):
+        if status != SUCCESS or not (wanted or isinstance(error, ConfigError)):
             return None
-        captured = Captured(Dataset("", unique_id), "failed", reason=explain(error))
+        captured = Captured(Dataset("", unique_id), "failed", reason=reason)
         return self._keep(Finished(captured, 0.0, wanted and entry.fails))
 
     def _keep(self, finished: Finished) -> Finished:

@@ -59,7 +59,7 @@ class Recorder:
         *,
         root: str | None = None,
     ) -> None:
-        """Raises at once if the project's settings are wrong; the store is opened on use."""
+        """The store is opened on use; a wrong setting is told by `config_of`."""
         self.target = target
         self.graph = graph
         self.invocation = invocation

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from dbt_snapshot_plugin.bridges.dbt_host import DbtTarget
 from dbt_snapshot_plugin.model.config import (
     Config,
+    Layer,
     environment_layer,
     model_layer,
     not_acted_on,
     resolve_config,
     settings_layer,
+    usable_config,
 )
 from dbt_snapshot_plugin.model.errors import ConfigError
 from dbt_snapshot_plugin.model.graph import Node
@@ -24,12 +25,21 @@ _VARS = "vars.dbt_snapshot"
 
 class Settings:
     def __init__(self, target: DbtTarget, environ: Mapping[str, str]) -> None:
-        """Raises ConfigError if what holds for the whole project is wrong."""
+        """Never raises: a mistake is kept as `error`, and `project` is what is right of the rest.
+
+        So a build can be noted where nothing can be captured: its old verdict has to end.
+        """
         self._target = target
         self._environ = environ
         self._environment = environment_layer(environ)
-        self._vars = settings_layer(_VARS, target.settings)
-        self.project: Config = resolve_config([self._environment, self._vars])
+        self._vars: Layer = (_VARS, {})
+        self.error: ConfigError | None = None
+        try:
+            self._vars = settings_layer(_VARS, target.settings)
+            self.project: Config = resolve_config([self._environment, self._vars])
+        except ConfigError as error:
+            self.error = error
+            self.project = usable_config([self._environment, self._vars])
 
     @property
     def env(self) -> str:
@@ -46,7 +56,12 @@ class Settings:
         return find_root(given, self._environ, wanted, self._target.project_dir)
 
     def of(self, node: Node) -> Config:
-        """The settings for one node; its own are stronger than the project's."""
+        """The settings for one node; its own are stronger than the project's.
+
+        Raises ConfigError if they or the project's are wrong.
+        """
+        if self.error is not None:
+            raise self.error
         own = model_layer(node.unique_id, node.meta.get("dbt_snapshot"))
         return resolve_config([self._environment, own, self._vars])
 
@@ -55,10 +70,3 @@ class Settings:
         """What the user should know once per run."""
         idle = not_acted_on([self._environment, self._vars])
         return [f"this version does not act on: {', '.join(idle)}"] if idle else []
-
-
-def as_written(target: DbtTarget, environ: Mapping[str, str], key: str) -> Any:
-    """One setting of the project unchecked, for when the settings as a whole can't be used."""
-    written = target.settings
-    _, environment = environment_layer(environ)
-    return environment.get(key) or (written.get(key) if isinstance(written, Mapping) else None)

@@ -64,9 +64,14 @@ def profile_dataframe(df: Any, schema: TableSchema, positions: list[int]) -> Tab
 
 
 def _final_states(df: Any) -> int:
-    """At most 16, and no more than the session uses for its own shuffles."""
-    shuffle = str(df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200"))
-    return min(_MAX_FINAL_STATES, int(shuffle)) if shuffle.isdigit() else _MAX_FINAL_STATES
+    """One merging task a core and at most 16: each starts a Python worker, whatever it merges."""
+    from pyspark.errors import PySparkException
+
+    try:
+        cores = int(df.sparkSession.sparkContext.defaultParallelism)
+    except (PySparkException, AttributeError):  # Connect does not tell
+        return _MAX_FINAL_STATES
+    return max(1, min(_MAX_FINAL_STATES, cores))
 
 
 def _partition_task(schema: TableSchema) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
@@ -121,10 +126,20 @@ def _spark_errors() -> Iterator[None]:
         yield
     except _spark_failures() as error:
         raise ProfilerError(
-            f"Spark could not read the table while profiling it: {_reason(str(error))}. Check "
-            "that `df.count()` works in the same session and that its Python workers have numpy "
-            "and pyarrow."
+            f"Spark could not read the table while profiling it: {_reason(str(error))}. "
+            f"{_cure(str(error))}"
         ) from error
+
+
+def _cure(text: str) -> str:
+    if "ModuleNotFoundError" in text:
+        return (
+            "Its Python workers need numpy and pyarrow: install them there or, where Spark runs "
+            f"on this machine, set PYSPARK_PYTHON={sys.executable} before it starts."
+        )
+    if "PACKAGE_NOT_INSTALLED" in text:
+        return "Install it beside pyspark."
+    return "Check that `df.count()` works in the same session."
 
 
 def _spark_failures() -> tuple[type[Exception], ...]:

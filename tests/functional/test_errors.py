@@ -14,7 +14,8 @@ pytestmark = [pytest.mark.functional, pytest.mark.spark]
 DROPPED = "{{ config(materialized='table', post_hook='drop table {{ this }}') }} select 1 as id"
 MODELS = {
     "models/dropped.sql": DROPPED,
-    "models/child.sql": "{{ config(materialized='table') }} select * from {{ ref('dropped') }}",
+    "models/child.sql": "-- depends_on: {{ ref('dropped') }}\n"
+    "{{ config(materialized='table') }} select 1 as id",
     "models/other.sql": "{{ config(materialized='table') }} select 1 as id",
 }
 
@@ -49,12 +50,20 @@ def test_the_others_are_captured_and_nothing_is_half_written(
     project.assert_valid()
 
 
+def test_dbt_retry_catches_up(project: DbtProject, failed: Outcome) -> None:
+    project.write({"models/dropped.sql": "{{ config(materialized='table') }} select 1 as id"})
+    assert project.invoke("retry").success
+    assert project.heads() == {"other": 1, "dropped": 1, "child": 1}
+    (parent,) = project.head("child")["parents"]
+    assert parent["basis"] == "captured"
+
+
 @pytest.mark.parametrize("on_error", ["warn", "fail"])
 def test_a_store_that_is_a_file(project: DbtProject, tmp_path: Path, on_error: str) -> None:
     root = tmp_path / "root"
     root.write_text("not a store")
     project.configure(on_error=on_error)
-    run = project.invoke("run", "--exclude", "dropped", environ={"DBT_SNAPSHOT_ROOT": str(root)})
+    run = project.invoke("run", "-s", "child", "other", environ={"DBT_SNAPSHOT_ROOT": str(root)})
     assert run.success == (on_error == "warn")
     first = next(note for note in run.notes if "FAILED" in note)
     assert "the store can't be read: Not a directory" in first
@@ -63,12 +72,12 @@ def test_a_store_that_is_a_file(project: DbtProject, tmp_path: Path, on_error: s
     if on_error == "warn":
         (again,) = [note for note in run.notes if "(as above)" in note]
         assert "\n" not in again
-        assert "2 failed; next: dbt-snapshot capture" in run.note("next:")
+        assert "2 failed; next: dbt-snapshot capture" in run.note(" dataset snapshots in ")
 
 
 def test_a_wrong_setting_is_told_once(project: DbtProject) -> None:
     project.configure(on_eror="fail")
-    run = project.invoke("run", "--exclude", "dropped")
+    run = project.invoke("run", "-s", "child", "other")
     assert run.success
     assert len([note for note in run.notes if "did you mean on_error?" in note]) == 1
     assert "vars.dbt_snapshot" in run.note("did you mean on_error?")
@@ -79,4 +88,4 @@ def test_a_setting_for_later_is_said(project: DbtProject) -> None:
     run = project.invoke("run", "-s", "other")
     assert run.success
     assert "this version does not act on: data" in run.note("act on")
-    assert project.heads() == {"other": 1}
+    assert "other: 1 rows" in run.note(" other:")

@@ -39,8 +39,7 @@ models:
     """,
     "models/names.sql": "{{ config(materialized='view') }} select name from {{ ref('orders') }}",
     "models/middle.sql": "{{ config(materialized='ephemeral') }} select * from {{ ref('names') }}",
-    "models/counted.sql": TABLE
-    + " select name, count(*) as n from {{ ref('middle') }} group by 1",
+    "models/counted.sql": TABLE + " name, count(*) as n from {{ ref('middle') }} group by 1",
     "models/clicks.sql": TABLE + " id from {{ source('raw', 'events') }}"
     " where (select count(*) from {{ ref('countries') }}) > 0",
     "models/private.sql": TABLE + " 1 as id",
@@ -81,7 +80,7 @@ def parents(project: DbtProject, name: str) -> dict[str, dict[str, Any]]:
 def test_what_is_built_is_captured(project: DbtProject, first: Outcome) -> None:
     assert project.heads() == dict.fromkeys(CAPTURED, 1)
     assert "3 rows, 2 columns" in first.note(" orders:")
-    assert "6 new, 1 failed; next: dbt-snapshot capture" in first.note("next:")
+    assert "6 new, 1 failed; next: dbt-snapshot capture" in first.note(" dataset snapshots in ")
 
 
 def test_dbt_keeps_its_own_results(first: Outcome) -> None:

@@ -20,8 +20,10 @@ def project(make_project: MakeProject) -> DbtProject:
 @pytest.fixture(scope="module")
 def parsed(project: DbtProject) -> Any:
     """dbt's manifest; no file of it is left."""
+    path = project.directory / "target" / "manifest.json"
+    path.unlink(missing_ok=True)
     found = project.invoke("parse", "--no-write-json").value
-    assert not (project.directory / "target" / "manifest.json").exists()
+    assert not path.exists()
     return found
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 
-from spark_profiler import ProfilerError, profile
+from spark_profiler import ProfilerError, profile, profile_arrow, profile_schema
 from spark_profiler.feeds import dataframe
-from spark_profiler.feeds.dataframe import _final_states, _reason
+from spark_profiler.feeds.dataframe import _cure, _final_states, _reason
 
 TRACE = """
   An exception was thrown from the Python worker. Please see the stack trace below.
@@ -57,12 +58,42 @@ def test_the_line_that_says_what_happened(text: str, reason: str) -> None:
     assert _reason(text) == reason
 
 
-@pytest.mark.parametrize(("setting", "states"), [("200", 16), ("3", 3), ("auto", 16)])
-def test_the_number_of_final_states(setting: str, states: int) -> None:
-    """Databricks sets the number of shuffle partitions to `auto`."""
-    conf = SimpleNamespace(get=lambda name, default: setting)
-    df = SimpleNamespace(sparkSession=SimpleNamespace(conf=conf))
+@pytest.mark.parametrize(("cores", "states"), [(200, 16), (3, 3), (0, 1)])
+def test_the_number_of_final_states(cores: int, states: int) -> None:
+    context = SimpleNamespace(defaultParallelism=cores)
+    df = SimpleNamespace(sparkSession=SimpleNamespace(sparkContext=context))
     assert _final_states(df) == states
+
+
+def test_connect_does_not_tell_its_cores() -> None:
+    assert _final_states(SimpleNamespace(sparkSession=SimpleNamespace())) == 16
+
+
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ("ModuleNotFoundError: No module named 'numpy'", f"PYSPARK_PYTHON={sys.executable}"),
+        ("[PACKAGE_NOT_INSTALLED] Pandas >= 2.2.0 must be installed", "beside pyspark"),
+        ("[DIVIDE_BY_ZERO] Division by zero", "df.count()"),
+    ],
+)
+def test_the_next_step(text: str, cure: str) -> None:
+    assert cure in _cure(text)
+
+
+def test_a_schema_alone_has_no_figures() -> None:
+    """Zeros would pass for those of an empty table, and so would its data_sha."""
+    names = ("a", "b")
+    fields = [{"name": name, "type": "long", "nullable": name == "a"} for name in names]
+    df = SimpleNamespace(schema=SimpleNamespace(jsonValue=lambda: {"fields": fields}))
+    found = profile_schema(df)
+    empty = profile_arrow([], [(name, "bigint") for name in names])
+    assert found.schema_hash == empty.schema_hash
+    assert [column.nullable for column in found.columns] == [True, False]
+    assert (found.depth, found.data_sha, found.row_minhash) == ("schema", None, None)
+    assert found.column_stats == {}
+    for field in ("num_rows", "data_sha", "row_minhash", "column_stats"):
+        assert found.not_computed[field] == "no rows were read"
 
 
 def test_a_schema_that_fails_is_no_trace_either() -> None:

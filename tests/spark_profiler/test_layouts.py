@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,7 @@ REFUSED = [
     (pa.array([2**62], pa.timestamp("s")), "timestamp_ntz"),
     (pa.array([1], pa.int64()).view(pa.date64()), "date"),  # not a whole day
     (pa.array([10**9]).cast(pa.decimal128(20, 0)), "decimal(9,2)"),
+    (pa.array([Decimal("12345678.90")], pa.decimal128(20, 2)), "decimal(9,2)"),
     (pa.array([1]).cast(pa.decimal256(40, 3)), "bigint"),
     (pa.array([[1]]), "bigint"),
     (pa.array([1]), "array<bigint>"),

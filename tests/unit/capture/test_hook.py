@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,28 @@ def test_a_wrong_setting_is_told(tmp_path: Path, hook: bool, on_error: str) -> N
     assert not world.root.exists()
 
 
+@pytest.mark.parametrize("place", ["project", "model"])
+def test_a_wrong_setting_ends_the_old_verdict(world: World, place: str) -> None:
+    world.model("orders")
+    world.build("orders")
+    if place == "project":
+        world.settings["on_emty"] = "warn"
+    else:
+        world.nodes["model.shop.orders"]["meta"] = {"dbt_snapshot": {"on_emty": "warn"}}
+    assert world.build("orders") is not None
+    assert world.state("orders") == ("UNKNOWN", ["uncaptured"])
+    assert "on_emty" in world.shown("orders")["qa_status"]["summary"]
+
+
+def test_a_wrong_setting_changes_none_of_the_others(tmp_path: Path) -> None:
+    world = World(tmp_path, env="mine", trigger="model", on_error="fail", depth="deep")
+    world.model("orders", hook=False)
+    assert world.recorder().env == "mine"
+    finished = world.build("orders")
+    assert finished is not None
+    assert finished.fails_node
+
+
 def test_a_wrong_setting_of_one_model_is_its_own(tmp_path: Path) -> None:
     world = World(tmp_path, on_error="fail")
     world.model("orders", meta={"dbt_snapshot": {"depht": "schema"}})
@@ -312,3 +335,27 @@ def test_the_end_of_a_build_that_can_not_be_written_is_a_failure(
     assert finished is not None
     assert (finished.captured.outcome, finished.captured.reason) == ("failed", "disk full")
     assert world.state("orders") == ("UNKNOWN", ["uncaptured"])
+
+
+def test_many_threads(world: World) -> None:
+    """Chains of three on eight threads: no build is lost, and each source is looked at once."""
+    world.source("events")
+    chains = []
+    for number in range(12):
+        names = [f"a{number}", f"b{number}", f"c{number}"]
+        for name, above in zip(names, ["events", *names], strict=False):
+            world.model(name, reads=[above])
+        chains.append(names)
+    hook = world.hook()
+
+    def build(names: list[str]) -> list[str]:
+        done = [world.build(name, hook=hook) for name in names]
+        return [f.captured.outcome for f in done if f is not None]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(build, chains)) == [["new"] * 3] * 12
+    assert outcomes(world, "events") == ["new"]
+    for names in chains:
+        assert world.head(names[0]).parents[0].basis == "schema"
+        assert world.head(names[2]).parents[0].basis == "captured"
+    world.assert_valid()

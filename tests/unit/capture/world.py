@@ -28,7 +28,7 @@ from dbt_snapshot_plugin.model.manifest import Manifest
 from dbt_snapshot_plugin.model.reference import Dataset
 from dbt_snapshot_plugin.ops.hook import Finished, Hook
 from dbt_snapshot_plugin.ops.recorder import Recorder
-from dbt_snapshot_plugin.ops.settings import as_written
+from dbt_snapshot_plugin.ops.settings import Settings
 from dbt_snapshot_plugin.ops.show import show
 from dbt_snapshot_plugin.ops.validate import validate
 from dbt_snapshot_plugin.store.backend import Backend
@@ -209,7 +209,7 @@ class World:
 
     def hook(self) -> Hook:
         """Of one dbt run."""
-        return Hook(self.recorder, lambda key: as_written(self.target, {}, key))
+        return Hook(self.recorder, lambda: Settings(self.target, {}).project)
 
     def build(
         self, name: str, status: str = "success", *, marks: bool | None = None, hook: Any = None
