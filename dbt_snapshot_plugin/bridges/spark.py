@@ -127,8 +127,8 @@ def _spark_errors(relation: str) -> Iterator[None]:
 
 
 def _explained(error: BaseException, relation: str) -> SnapshotError:
-    text, line = str(error), first_line(error)
-    if "XSDB6" in text or "Another instance of Derby" in text:
+    line = first_line(error)
+    if "XSDB6" in f"{error}{getattr(error, '_stackTrace', '')}":  # deep down among the causes
         return HostError(
             "another process holds the embedded Derby metastore, which lets in one at a time",
             next_step="wait until the other dbt or Spark process has ended",

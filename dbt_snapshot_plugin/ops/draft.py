@@ -121,7 +121,7 @@ class Draft:
     def _seed_bytes(self) -> bytes | None:
         if self.node.resource_type != "seed":
             return None
-        path = Path(self.node.root_path or self.run.project_dir) / self.node.path
+        path = self.run.project_dir / (self.node.root_path or "") / self.node.path
         try:
             return path.read_bytes()
         except OSError as error:

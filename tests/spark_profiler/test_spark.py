@@ -279,5 +279,3 @@ def test_a_worker_without_python(spark: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_driver_collects_few_states(spark: Any) -> None:
     assert dataframe._final_states(spark.range(1)) == 2
-    with setting(spark, "spark.sql.shuffle.partitions", "500"):
-        assert dataframe._final_states(spark.range(1)) == 16
