@@ -111,7 +111,7 @@ def show_event(event: Any) -> None:
         print(f"  {text}", flush=True)
 
 
-def tell(demo: Demo) -> None:
+def tell_of_builds(demo: Demo) -> None:
     demo.chapter(
         "The first run",
         "A coffee shop's raw files become tables; every model leaves a dataset snapshot.",
@@ -128,6 +128,8 @@ def tell(demo: Demo) -> None:
     )
     demo.dbt("run")
 
+
+def tell_of_quality(demo: Demo) -> None:
     demo.chapter(
         "Is it good? Great Expectations says yes",
         "Its results become evidence, bound to the very data that they judged.",
@@ -185,7 +187,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     demo = Demo(parser.parse_args(argv).home.absolute())
     demo.prepare()
     try:
-        tell(demo)
+        tell_of_builds(demo)
+        tell_of_quality(demo)
     except StoryError as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1

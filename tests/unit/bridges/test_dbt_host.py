@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +106,11 @@ def test_a_profiles_directory_that_does_not_exist(tmp_path: Path) -> None:
     (tmp_path / "dbt_project.yml").write_text(PROJECT)
     with pytest.raises(HostError, match="does not exist"):
         load_target(tmp_path, profiles_dir=str(tmp_path / "gone"))
+
+
+def test_without_dbt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "dbt_project.yml").write_text(PROJECT)
+    monkeypatch.setitem(sys.modules, "dbt.cli.flags", None)
+    with pytest.raises(HostError, match="dbt can't be imported") as caught:
+        load_target(tmp_path)
+    assert caught.value.next_step == "pip install 'dbt-snapshot-plugin[dbt]'"

@@ -90,3 +90,18 @@ def test_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(HostError) as caught:
         open_session({})
     assert caught.value.where == f"JAVA_HOME={tmp_path}"
+
+
+def test_a_metastore_that_another_process_holds() -> None:
+    """Spark's text says only that a client could not be made; the cause is deep in its trace."""
+    from pyspark.errors import AnalysisException
+
+    error = AnalysisException("HiveException: Unable to instantiate SessionHiveMetaStoreClient")
+    error._stackTrace = "…\nCaused by: ERROR XSDB6: Another instance of Derby may have booted"
+
+    class Session:
+        def sql(self, text: str) -> Any:
+            raise error
+
+    with pytest.raises(HostError, match="another process holds the embedded Derby metastore"):
+        SparkHost(Session()).describe("shop.orders")
