@@ -43,7 +43,8 @@ def joined(repo: Repository, manifest: Manifest) -> dict[str, Any]:
     profile = read_profile(repo, manifest)
     document = {**(to_plain(profile) if profile else {}), **own}
     if profile is not None:
-        document["not_computed"] = {**profile.not_computed, **manifest.not_computed}
+        absent = {**profile.not_computed, **manifest.not_computed}
+        document["not_computed"] = {k: why for k, why in absent.items() if k not in document}
     document.update(_latest_annotations(repo, manifest))
     if manifest.message is not None:
         document["transform_description"] = manifest.message

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
     Batches = Iterable[pa.RecordBatch]
 
-_MAX_FINAL_STATES = 16  # what the driver collects, however many partitions there were
+_MAX_FINAL_STATES = 16  # what the driver collects of a tree, however many partitions there were
+_TASKS_PER_CORE = 4
+_COLUMN_BYTES = 23_000  # of a column's state at most: 2,048 hashes in base64 and a tally
+_DRIVER_BYTES = 32 << 20  # of states that the driver may take in at once
 _STATE_COLUMN = "state"
 _PACKAGE = __name__.partition(".")[0]
 
@@ -53,25 +56,38 @@ def profile_dataframe(df: Any, schema: TableSchema, positions: list[int]) -> Tab
     renamed = df.toDF(*(f"c{i}" for i in range(len(df.columns))))
     chosen = renamed.select(*(f"c{i}" for i in positions))
     columns = f"{_STATE_COLUMN} binary"
+    cores = _cores(df)
     with _ship_by_value(), _spark_errors():
-        states = chosen.mapInArrow(_partition_task(schema), columns)
-        merged = states.repartition(_final_states(df)).mapInArrow(_merge_task(schema), columns)
-        collected = merged.collect()
+        if _fits_the_driver(cores, len(positions)):
+            few = chosen.coalesce(_TASKS_PER_CORE * cores)
+            states = few.mapInArrow(_partition_task(schema), columns)
+        else:
+            many = chosen.mapInArrow(_partition_task(schema), columns)
+            merging = many.repartition(min(_MAX_FINAL_STATES, cores))
+            states = merging.mapInArrow(_merge_task(schema), columns)
+        collected = states.collect()
     total = TableState.zero(schema)
     for row in collected:
         total = total.merge(TableState.from_bytes(schema, bytes(row[0])))
     return total
 
 
-def _final_states(df: Any) -> int:
-    """One merging task a core and at most 16: each starts a Python worker, whatever it merges."""
+def _cores(df: Any) -> int:
     from pyspark.errors import PySparkException
 
     try:
-        cores = int(df.sparkSession.sparkContext.defaultParallelism)
+        return max(1, int(df.sparkSession.sparkContext.defaultParallelism))
     except (PySparkException, AttributeError):  # Connect does not tell
         return _MAX_FINAL_STATES
-    return max(1, min(_MAX_FINAL_STATES, cores))
+
+
+def _fits_the_driver(cores: int, columns: int) -> bool:
+    """Whether the states of a few tasks a core can be merged by the driver itself.
+
+    A merging stage starts a Python worker for each of its tasks, which for a small table costs
+    more than everything else.
+    """
+    return _TASKS_PER_CORE * cores * columns * _COLUMN_BYTES <= _DRIVER_BYTES
 
 
 def _partition_task(schema: TableSchema) -> Callable[[Batches], Iterator[pa.RecordBatch]]:

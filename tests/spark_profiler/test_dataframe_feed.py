@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 
 from spark_profiler import ProfilerError, profile, profile_arrow, profile_schema
 from spark_profiler.feeds import dataframe
-from spark_profiler.feeds.dataframe import _cure, _final_states, _reason
+from spark_profiler.feeds.dataframe import _cores, _cure, _fits_the_driver, _reason
 
 TRACE = """
   An exception was thrown from the Python worker. Please see the stack trace below.
@@ -58,15 +58,23 @@ def test_the_line_that_says_what_happened(text: str, reason: str) -> None:
     assert _reason(text) == reason
 
 
-@pytest.mark.parametrize(("cores", "states"), [(200, 16), (3, 3), (0, 1)])
-def test_the_number_of_final_states(cores: int, states: int) -> None:
-    context = SimpleNamespace(defaultParallelism=cores)
+@pytest.mark.parametrize(("parallelism", "cores"), [(200, 200), (3, 3), (0, 1)])
+def test_the_number_of_cores(parallelism: int, cores: int) -> None:
+    context = SimpleNamespace(defaultParallelism=parallelism)
     df = SimpleNamespace(sparkSession=SimpleNamespace(sparkContext=context))
-    assert _final_states(df) == states
+    assert _cores(df) == cores
 
 
 def test_connect_does_not_tell_its_cores() -> None:
-    assert _final_states(SimpleNamespace(sparkSession=SimpleNamespace())) == 16
+    assert _cores(SimpleNamespace(sparkSession=SimpleNamespace())) == 16
+
+
+@pytest.mark.parametrize(
+    ("cores", "columns", "fits"),
+    [(2, 10, True), (2, 182, True), (2, 183, False), (400, 10, False)],
+)
+def test_what_the_driver_merges_itself(cores: int, columns: int, fits: bool) -> None:
+    assert _fits_the_driver(cores, columns) is fits
 
 
 @pytest.mark.parametrize(

@@ -277,5 +277,9 @@ def test_a_worker_without_python(spark: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert 'Cannot run program "/no/such/python"' in refusal(spark.range(2))
 
 
-def test_the_driver_collects_few_states(spark: Any) -> None:
-    assert dataframe._final_states(spark.range(1)) == 2
+def test_a_tree_of_states_gives_the_same(
+    frame: Any, wanted: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a large cluster or a wide table takes."""
+    monkeypatch.setattr(dataframe, "_DRIVER_BYTES", 0)
+    assert content(profile(frame.repartition(7), OPTIONS)) == wanted
