@@ -293,14 +293,19 @@ def _check(row: Any, path: str) -> tuple[Check, int | None, str]:
     raised = _raised(row.get("exception_info"), f"{path}.exception_info")
     if raised and row["success"]:
         _refuse(f"{path}.success", "a check that raised an exception is called a success")
-    elements = _number(result.get("element_count"))
+    elements = _count_of(result, "element_count", path)
+    unexpected = _count_of(result, "unexpected_count", path)
+    if elements is not None and unexpected is not None and unexpected > elements:
+        _refuse(f"{path}.result", f"{unexpected} of {elements} values are called unexpected")
+    if unexpected and row["success"] and _tolerates_none(kind, kwargs):
+        _refuse(f"{path}.success", f"a success though {unexpected} values are unexpected")
     check = Check(
         type=kind,
         column=_column(kwargs),
         # what GX may call it one day is not known: the strictest reading is the safe one
         severity=_SEVERITIES.get(_text(config.get("severity")), "critical"),
         outcome="error" if raised else "passed" if row["success"] else "failed",
-        unexpected_count=_number(result.get("unexpected_count")),
+        unexpected_count=unexpected,
         element_count=elements,
     )
     rows = _number(result.get("observed_value")) if kind in _ROW_COUNTS else elements
@@ -315,9 +320,22 @@ def _raised(info: Any, path: str) -> bool:
         return False
     if not isinstance(info, dict):
         _refuse(path, "`exception_info` is not an object")
-    flat = info.get("raised_exception")
     nested = [v.get("raised_exception") for v in info.values() if isinstance(v, dict)]
-    return flat is True or True in nested
+    return any(told not in (None, False) for told in (info.get("raised_exception"), *nested))
+
+
+def _tolerates_none(kind: str, kwargs: dict[str, Any]) -> bool:
+    """A check of single values that must hold for all of them."""
+    return kind.startswith("expect_column_values_to_") and kwargs.get("mostly") in (None, 1, 1.0)
+
+
+def _count_of(result: dict[str, Any], key: str, path: str) -> int | None:
+    """A count that is not told is None; one that is told must be one."""
+    told = result.get(key)
+    number = _number(told)
+    if told is not None and number is None:
+        _refuse(f"{path}.result.{key}", f"`{key}` is {str(told)[:40]!r}, which is no count")
+    return number
 
 
 def _column(kwargs: dict[str, Any]) -> str | None:

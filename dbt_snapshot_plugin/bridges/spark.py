@@ -155,6 +155,20 @@ class SparkHost:
     def version(self) -> str:
         return str(self._session.version)
 
+    def check_catalog(self, log_level: str) -> None:
+        """Raises where the catalog can't be reached, before anything is begun.
+
+        Hive tries again and again and logs a Java trace each time, so the log is off meanwhile;
+        `log_level` is what it is set to afterwards.
+        """
+        context = self._session.sparkContext
+        context.setLogLevel("OFF")
+        try:
+            with _spark_errors("the catalog"):
+                self._session.sql("SHOW DATABASES").collect()
+        finally:
+            context.setLogLevel(log_level)
+
     def describe(self, relation: str) -> RelationFacts:
         with _spark_errors(relation):
             rows = self._session.sql(f"DESCRIBE TABLE EXTENDED {_quoted(relation)}").collect()

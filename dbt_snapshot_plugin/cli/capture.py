@@ -6,15 +6,13 @@ import click
 
 from dbt_snapshot_plugin.cli.context import Session, with_session
 from dbt_snapshot_plugin.cli.output import ExitCode, emit_text, leave, style, warn
+from dbt_snapshot_plugin.cli.selection import SelectingCommand, selection_options
 from dbt_snapshot_plugin.ops.capture import Captured
 from dbt_snapshot_plugin.report.run_lines import capture_line, summary_line
 
 
-@click.command("capture")
-@click.option(
-    "-s", "--select", "select", multiple=True, metavar="NAME", help="Names, tag:, path:, + and *."
-)
-@click.option("--exclude", multiple=True, metavar="NAME", help="Leave these out.")
+@click.command("capture", cls=SelectingCommand)
+@selection_options
 @click.option("-t", "--target", metavar="NAME", help="The dbt target. Default: the last run's.")
 @click.option("--profiles-dir", metavar="DIR", help="Where profiles.yml lies.")
 @with_session

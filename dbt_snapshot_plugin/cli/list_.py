@@ -20,7 +20,7 @@ def list_(session: Session, dataset: str | None, everything: bool) -> None:
         found = list_datasets(repo)
         session.emit(found.to_dict(), lambda s: render_datasets(found.to_dict()["datasets"], s))
         for name in found.without_snapshot:
-            session.note(f"{name} was built but has no snapshot yet")
+            session.note(f"{name} has no snapshot yet")
         return
     history = list_snapshots(repo, dataset, everything=everything)
     rows = history.to_dict()

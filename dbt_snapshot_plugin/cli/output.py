@@ -26,7 +26,7 @@ class ExitCode(IntEnum):
 def emit_json(document: Any) -> None:
     """UTF-8 whatever the terminal's encoding is: a program reads it."""
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    _write(text.encode("utf-8") + b"\n")
+    _write(text.encode("utf-8", "backslashreplace") + b"\n")
 
 
 def emit_text(text: str) -> None:

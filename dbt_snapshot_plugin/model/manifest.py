@@ -15,6 +15,9 @@ from dbt_snapshot_plugin.model.qa import QaStatus
 
 SCHEMA_NAME = "dbt-snapshot-manifest"
 
+SCHEMA_ALGO = "schema-only-1"
+"""The `hash_algo` of a data_sha that says nothing of the values: no file could be listed."""
+
 Depth = Literal["full", "schema"]
 Change = Literal["first", "data", "metadata"]
 PinBasis = Literal["captured", "schema", "raced", "unpinned"]

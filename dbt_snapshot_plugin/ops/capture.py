@@ -18,6 +18,7 @@ from dbt_snapshot_plugin.model.reference import Dataset
 from dbt_snapshot_plugin.ops.draft import Draft, RunFacts
 from dbt_snapshot_plugin.ops.observe import Observation, observe
 from dbt_snapshot_plugin.ops.pins import Heads, pin_parents
+from dbt_snapshot_plugin.ops.status_of import about_build
 from dbt_snapshot_plugin.store.repository import Repository
 
 
@@ -87,7 +88,8 @@ def _commit(
     """Objects first, the manifest last; nothing at all if HEAD is this version already."""
     seen = draft.seen
     snapshot_id = new_id()
-    qa = fold(repository.events(dataset).evidence(), seen.data_sha)
+    told = about_build(repository.events(dataset).evidence(), seen.hash_algo, None)
+    qa = fold(told, seen.data_sha)
     head_is_equal: list[Manifest] = []
 
     def make(head: Manifest | None) -> Manifest | None:

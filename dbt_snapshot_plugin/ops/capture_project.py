@@ -25,6 +25,7 @@ from dbt_snapshot_plugin.bridges.dbt_host import (
 )
 from dbt_snapshot_plugin.model.errors import UsageError
 from dbt_snapshot_plugin.model.graph import Graph, Node
+from dbt_snapshot_plugin.model.reference import Dataset
 from dbt_snapshot_plugin.ops.capture import Captured
 from dbt_snapshot_plugin.ops.locate import find_project_dir, find_target_dir, read_context
 from dbt_snapshot_plugin.ops.recorder import SUCCESS, Recorder
@@ -85,8 +86,11 @@ def capture(
     runs = {run.unique_id: run for run in results.runs} if results and results.built else {}
     chosen = _chosen(recorder, runs, results, select, exclude)
     partial = partial_flag(results.args) if results else None
+    recorder.check_host()
     captures = [
-        _capture_one(recorder, node, runs.get(node.unique_id), partial, progress)
+        _not_built(recorder, node)
+        if runs and node.unique_id not in runs and recorder.has_history(node)
+        else _capture_one(recorder, node, runs.get(node.unique_id), partial, progress)
         for node in chosen
     ]
     return CaptureRun(
@@ -168,6 +172,12 @@ def _in_order(graph: Graph, nodes: list[Node]) -> list[Node]:
         return depths[unique_id]
 
     return sorted(nodes, key=lambda node: (depth(node.unique_id), node.unique_id))
+
+
+def _not_built(recorder: Recorder, node: Node) -> Captured:
+    """Its code in manifest.json may be newer than what made the relation: that would be a lie."""
+    reason = "the last dbt run did not build it, so its code may have changed since: build it"
+    return Captured(Dataset(recorder.env, node.unique_id), "skipped", reason=reason)
 
 
 def _capture_one(

@@ -12,10 +12,9 @@ from dbt_snapshot_plugin.model.codec import canonical_json, sha256_hex
 from dbt_snapshot_plugin.model.config import Config
 from dbt_snapshot_plugin.model.errors import CaptureError
 from dbt_snapshot_plugin.model.graph import Node, marked_columns
-from dbt_snapshot_plugin.model.manifest import Depth, SourceFiles
+from dbt_snapshot_plugin.model.manifest import SCHEMA_ALGO, Depth, SourceFiles
 
 LISTING_ALGO = "file-listing-1"
-SCHEMA_ALGO = "schema-only-1"
 _ATTEMPTS = 3
 
 

@@ -205,6 +205,10 @@ class Recorder:
                 self._host = SparkHost(open_session(self.target.parameters))
             return self._host
 
+    def check_host(self) -> None:
+        """Raises where nothing could be captured: one error instead of one for each relation."""
+        self.host().check_catalog(self.target.parameters.get("spark.log.level", "WARN"))
+
     def run_facts(self) -> RunFacts:
         with self._lock:
             return self._run_facts

@@ -70,7 +70,7 @@ def test_list_names_what_has_no_snapshot_yet(
     add_build(Repository(LocalBackend(root)), Dataset(ENV, "model.shop.new"), minute=0)
     assert run(["list"]) == 0
     shown = capsys.readouterr()
-    assert shown.err == "dev.shop/model.shop.new was built but has no snapshot yet\n"
+    assert shown.err == "dev.shop/model.shop.new has no snapshot yet\n"
     assert "model.shop.new" not in shown.out
 
 

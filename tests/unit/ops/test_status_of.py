@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from dbt_snapshot_plugin.model.manifest import SCHEMA_ALGO, Manifest
 from dbt_snapshot_plugin.model.qa import QaStatus, State
 from dbt_snapshot_plugin.ops.status_of import combined_status, effective_status
 from dbt_snapshot_plugin.store.repository import Repository
-from tests.factories import ORDERS, add_build, add_evidence, add_snapshot, memory_store
+from tests.factories import ORDERS, STAGING, add_build, add_evidence, add_snapshot, memory_store
 
 
 @pytest.fixture
@@ -96,3 +97,56 @@ def test_the_summary_names_the_worst_three() -> None:
         found.summary
         == "d1: FAIL (is FAIL); d3: FAIL (is FAIL); d0: UNKNOWN (is UNKNOWN) (+1 more)"
     )
+
+
+class TestViews:
+    """A view shows other data as soon as what it reads is built anew."""
+
+    @pytest.fixture
+    def parent(self, repo: Repository) -> Manifest:
+        return add_snapshot(repo, STAGING, rows=3)
+
+    @pytest.fixture
+    def view(self, repo: Repository, parent: Manifest) -> Manifest:
+        made = add_snapshot(repo, parents=[parent], source_type="view", materialization="view")
+        add_evidence(repo, made)
+        assert effective_status(repo, made).state == "PASS"
+        return made
+
+    def test_other_data_below_takes_the_verdict_away(
+        self, repo: Repository, view: Manifest
+    ) -> None:
+        add_snapshot(repo, STAGING, rows=4)
+        status = effective_status(repo, view)
+        assert (status.state, [r.code for r in status.reasons]) == ("UNKNOWN", ["uncaptured"])
+        assert "model.shop.stg_orders below it was built anew" in status.summary
+
+    def test_an_equal_rebuild_below_does_not(
+        self, repo: Repository, parent: Manifest, view: Manifest
+    ) -> None:
+        add_build(repo, STAGING, parent, minute=50)
+        assert effective_status(repo, view).state == "PASS"
+
+    def test_a_failed_build_below_does(self, repo: Repository, view: Manifest) -> None:
+        add_build(repo, STAGING, minute=50)
+        assert effective_status(repo, view).state == "UNKNOWN"
+
+    def test_a_table_keeps_its_rows_whatever_is_below(
+        self, repo: Repository, parent: Manifest
+    ) -> None:
+        table = add_snapshot(repo, parents=[parent])
+        add_evidence(repo, table)
+        add_snapshot(repo, STAGING, rows=4)
+        assert effective_status(repo, table).state == "PASS"
+
+
+def test_a_schema_alone_carries_no_verdict_over_a_rebuild(repo: Repository) -> None:
+    """Its data_sha is the same for other rows."""
+    manifest = add_snapshot(repo, hash_algo=SCHEMA_ALGO, depth="schema", profile=None)
+    add_evidence(repo, manifest)
+    assert effective_status(repo, manifest).state == "PASS"
+    add_build(repo, ORDERS, manifest, minute=50)
+    status = effective_status(repo, manifest)
+    assert (status.state, [r.code for r in status.reasons]) == ("UNKNOWN", ["stale"])
+    add_evidence(repo, manifest, minute=60)
+    assert effective_status(repo, manifest).state == "PASS"

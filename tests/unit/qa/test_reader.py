@@ -222,9 +222,27 @@ class TestBadInput:
         assert read(data).judged_rows is None
 
     @pytest.mark.parametrize("count", [b"-1", b"2.5", b"true", b'"3"', b"1" * 30, b"1e30"])
-    def test_odd_counts_are_no_counts(self, count: bytes) -> None:
-        data = GOOD.replace(b'"element_count": 3', b'"element_count": ' + count)
-        assert read(data).judged_rows == 3
+    def test_odd_counts_are_refused(self, count: bytes) -> None:
+        refused(GOOD.replace(b'"element_count": 3', b'"element_count": ' + count))
+
+    @pytest.mark.parametrize(
+        ("mostly", "unexpected", "believed"),
+        [(None, 0, True), (None, 1, False), (1.0, 1, False), (0.5, 1, True), (0.5, 4, False)],
+    )
+    def test_a_success_with_unexpected_values(
+        self, mostly: float | None, unexpected: int, *, believed: bool
+    ) -> None:
+        """Only `mostly` lets some of the values be wrong, and never more than there are."""
+        row = check(mostly=mostly)
+        row["result"]["unexpected_count"] = unexpected
+        if believed:
+            assert read(document(row)).counts.passed == 1
+        else:
+            refused(document(row))
+
+    @pytest.mark.parametrize("told", ["true", 1, {"yes": 1}])
+    def test_whatever_is_not_false_was_raised(self, told: object) -> None:
+        refused(document({**check(), "exception_info": {"metric": {"raised_exception": told}}}))
 
     def test_infinite_arguments_are_refused(self) -> None:
         refused(GOOD.replace(b'"min_value": 1', b'"min_value": 1e999'))
