@@ -40,7 +40,7 @@ def test_the_story_is_told_to_its_end(told: str) -> None:
     assert set(exits) == {0, 1}
     assert "GATE: PASS" in told
     assert "GATE: FAIL" in told
-    assert "12 unchanged" in told
+    assert "11 unchanged" in told
     assert "RESULT: PASS" in told
     assert "Traceback" not in told
 

@@ -214,4 +214,4 @@ def test_no_java(project: DbtProject, captured: CaptureRun, tmp_path: Path) -> N
     assert "no Java was found, and Spark needs one (17 or newer)" in done.stderr
     assert "openjdk-17-jre-headless" in done.stderr
     assert "Traceback" not in done.stderr
-    assert open_store(tmp_path / "store").validate().errors == []
+    assert not (tmp_path / "store").exists()  # nothing was begun
