@@ -14,7 +14,6 @@ from dbt_snapshot_plugin.model.ids import format_time, parse_time
 
 MANIFEST = "manifest.json"
 RUN_RESULTS = "run_results.json"
-CATALOG = "catalog.json"
 _BUILDING = frozenset({"run", "build", "seed", "snapshot", "retry"})
 
 

@@ -40,7 +40,6 @@ class Subject:
     sha256: str
     suite: str
     asset: str | None = None
-    datasource: str | None = None
     schema: str | None = None
     table: str | None = None
     unique_ids: tuple[str, ...] = ()
@@ -181,7 +180,6 @@ def _subject(document: dict[str, Any], where: str, sha256: str) -> Subject:
         sha256=sha256,
         suite=suite,
         asset=_text(batch.get("data_asset_name")) or _text(spec.get("data_asset_name")),
-        datasource=_text(batch.get("datasource_name")),
         schema=schema,
         table=table,
         unique_ids=_explicit_ids(document),

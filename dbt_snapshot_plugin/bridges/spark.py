@@ -37,7 +37,6 @@ class RelationFacts:
 def open_session(parameters: Mapping[str, Any]) -> Any:
     """The session that dbt-spark itself uses, or a new one with the same settings."""
     try:
-        from pyspark import SparkContext
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
@@ -46,7 +45,7 @@ def open_session(parameters: Mapping[str, Any]) -> Any:
             next_step="pip install 'dbt-snapshot-plugin[spark]'",
         ) from None
     is_remote = "spark.remote" in parameters or "SPARK_REMOTE" in os.environ
-    if not is_remote and getattr(SparkContext, "_active_spark_context", None) is None:
+    if not is_remote and active_context() is None:
         _require_java()
     builder = SparkSession.builder.enableHiveSupport()
     for key, value in parameters.items():
@@ -58,6 +57,15 @@ def open_session(parameters: Mapping[str, Any]) -> Any:
             f"Spark did not start: {first_line(error)}",
             next_step="check `server_side_parameters` of your dbt profile",
         ) from None
+
+
+def active_context() -> Any:
+    """The Spark that runs in this process already; None if there is none, or it is remote."""
+    try:
+        from pyspark import SparkContext
+    except ImportError:
+        return None
+    return getattr(SparkContext, "_active_spark_context", None)
 
 
 def _require_java() -> None:
@@ -155,19 +163,21 @@ class SparkHost:
     def version(self) -> str:
         return str(self._session.version)
 
-    def check_catalog(self, log_level: str) -> None:
+    def check_catalog(self, log_level: str | None) -> None:
         """Raises where the catalog can't be reached, before anything is begun.
 
-        Hive tries again and again and logs a Java trace each time, so the log is off meanwhile;
-        `log_level` is what it is set to afterwards.
+        Hive tries again and again and logs a Java trace each time, so the log is off meanwhile,
+        and at `log_level` afterwards. None leaves it alone: the session is somebody else's.
         """
-        context = self._session.sparkContext
-        context.setLogLevel("OFF")
+        context = active_context() if log_level is not None else None
+        if context is not None:
+            context.setLogLevel("OFF")
         try:
             with _spark_errors("the catalog"):
                 self._session.sql("SHOW DATABASES").collect()
         finally:
-            context.setLogLevel(log_level)
+            if context is not None:
+                context.setLogLevel(log_level)
 
     def describe(self, relation: str) -> RelationFacts:
         with _spark_errors(relation):

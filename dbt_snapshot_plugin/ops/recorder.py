@@ -15,7 +15,7 @@ from importlib import metadata
 
 from dbt_snapshot_plugin.bridges.dbt_host import DbtTarget, Invocation
 from dbt_snapshot_plugin.bridges.git import producer_of
-from dbt_snapshot_plugin.bridges.spark import SparkHost, open_session
+from dbt_snapshot_plugin.bridges.spark import SparkHost, active_context, open_session
 from dbt_snapshot_plugin.model.config import Config
 from dbt_snapshot_plugin.model.errors import HostError, SnapshotError
 from dbt_snapshot_plugin.model.events import BuildEnded, BuildStarted
@@ -207,7 +207,9 @@ class Recorder:
 
     def check_host(self) -> None:
         """Raises where nothing could be captured: one error instead of one for each relation."""
-        self.host().check_catalog(self.target.parameters.get("spark.log.level", "WARN"))
+        is_ours = active_context() is None
+        log_level = self.target.parameters.get("spark.log.level", "WARN") if is_ours else None
+        self.host().check_catalog(log_level)
 
     def run_facts(self) -> RunFacts:
         with self._lock:

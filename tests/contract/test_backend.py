@@ -65,6 +65,7 @@ def test_a_deleted_key_is_gone_and_free(backend: Backend) -> None:
 
 def test_deleting_what_is_not_there_is_no_error(backend: Backend) -> None:
     backend.delete(KEY)
+    assert not backend.exists(KEY)
 
 
 def test_names_are_sorted_and_go_one_level_deep(backend: Backend) -> None:

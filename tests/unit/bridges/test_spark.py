@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark import SparkContext
 
-from dbt_snapshot_plugin.bridges.spark import SparkHost, open_session
+from dbt_snapshot_plugin.bridges.spark import SparkHost, active_context, open_session
 from dbt_snapshot_plugin.model.errors import CaptureError, HostError
 
 
@@ -77,7 +79,6 @@ def test_a_row_that_can_not_be_computed(spark: Any, shop: str) -> None:
 
 
 def test_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from pyspark import SparkContext
 
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -105,3 +106,32 @@ def test_a_metastore_that_another_process_holds() -> None:
 
     with pytest.raises(HostError, match="another process holds the embedded Derby metastore"):
         SparkHost(Session()).describe("shop.orders")
+
+
+class TestCheckCatalog:
+    """Only the log of a Spark that this capture has started is touched."""
+
+    class Log:
+        def __init__(self) -> None:
+            self.levels: list[str] = []
+
+        def setLogLevel(self, level: str) -> None:  # noqa: N802 - pyspark's name
+            self.levels.append(level)
+
+    class Session:
+        def sql(self, text: str) -> Any:
+            return SimpleNamespace(collect=lambda: [text])
+
+    @pytest.mark.parametrize(("level", "set_to"), [("WARN", ["OFF", "WARN"]), (None, [])])
+    def test_the_log_level(
+        self, level: str | None, set_to: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        log = self.Log()
+        monkeypatch.setattr(SparkContext, "_active_spark_context", log)
+        SparkHost(self.Session()).check_catalog(level)
+        assert log.levels == set_to
+
+    def test_a_remote_spark_has_no_log_here(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+        SparkHost(self.Session()).check_catalog("WARN")
+        assert active_context() is None
